@@ -1,0 +1,27 @@
+# Two commands do all the set-up: `make compare` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: compare test lint
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -c constraints.txt torch
+	$(BIN)/pip install -q -c constraints.txt -e .
+	touch $@
+
+.venv/installed-test: .venv/installed
+	$(BIN)/pip install -q -c constraints.txt -e '.[test]'
+	touch $@
+
+compare: .venv/installed
+	$(BIN)/triptych train -m experiment=architectures scale=toy output=runs/compare
+	$(BIN)/triptych report runs/compare
+
+lint: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2

@@ -1,0 +1,13 @@
+"""`python -m triptych`, and the console script."""
+
+import sys
+
+from triptych.cli import main
+
+
+def run() -> None:
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    run()

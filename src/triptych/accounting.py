@@ -1,0 +1,105 @@
+"""What a run cost: parameters, floating-point operations, peak rates and memory."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import time
+from collections import Counter
+from weakref import WeakKeyDictionary
+
+import torch
+
+from triptych.batch import Batch
+from triptych.models.base import TranslationModel
+
+DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
+    ("H200", 989e12, "NVIDIA H200 datasheet, bf16, dense"),
+    ("H100 PCIe", 756e12, "NVIDIA H100 PCIe datasheet, bf16, dense"),
+    ("H100 NVL", 835e12, "NVIDIA H100 NVL datasheet, bf16, dense"),
+    ("H100", 989e12, "NVIDIA H100 SXM datasheet, bf16, dense"),
+    ("A100", 312e12, "NVIDIA A100 datasheet, bf16, dense"),
+    ("V100-PCIE", 112e12, "NVIDIA V100 PCIe datasheet, fp16"),
+    ("V100", 125e12, "NVIDIA V100 SXM2 datasheet, fp16"),
+)
+"""Part of a device's name, its peak in FLOP/s without sparsity, and where the figure is from; the first match holds."""
+
+_FLOPS: WeakKeyDictionary[TranslationModel, dict[tuple[int, int], int]] = WeakKeyDictionary()
+"""FLOPs of one pair by model and by its two lengths: a training run meets the same lengths again and again."""
+
+
+def parameters(model: TranslationModel) -> tuple[int, int]:
+    """All parameters, a shared tensor counted once, and those that are neither embedding nor output projection."""
+    total = sum(parameter.numel() for parameter in model.parameters())
+    return total, total - model.embedding_parameters
+
+
+def training_flops(model: TranslationModel, batch: Batch) -> int:
+    """Floating-point operations of one forward and backward pass of a batch, padding left out.
+
+    The backward pass of a matrix product is two products of the same size, hence three times the forward pass
+    (Kaplan et al. 2020, section 2.1). Reads the lengths on the host: for a batch on a GPU that waits for the GPU.
+    """
+    known = _FLOPS.setdefault(model, {})
+    total = 0
+    for lengths, pairs in Counter(zip(batch.src_lengths.tolist(), batch.tgt_lengths.tolist(), strict=True)).items():
+        if lengths not in known:
+            known[lengths] = model.flops(*lengths)
+        total += pairs * known[lengths]
+    return 3 * total
+
+
+def flops_6nd(non_embedding: int, tokens: int) -> int:
+    """The rule of thumb 6ND for training N non-embedding parameters on D tokens (Kaplan et al. 2020, section 2.1)."""
+    return 6 * non_embedding * tokens
+
+
+def peak_flops(device: torch.device | str) -> tuple[float, str]:
+    """The peak of a device in FLOP/s, and where the figure is from: a datasheet, or a measurement made here."""
+    device = torch.device(device)
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+        for part, peak, source in DATASHEET_PEAKS:
+            # A MIG slice bears the name of the whole GPU, of whose peak it has a part only.
+            if part in name and "MIG" not in name:
+                return peak, source
+    return measured_flops(device)
+
+
+def measured_flops(device: torch.device | str) -> tuple[float, str]:
+    """The median rate in FLOP/s of five square matrix products, after one to warm up; about a second at most."""
+    device = torch.device(device)
+    size, dtype = (1024, torch.float32) if device.type == "cpu" else (4096, torch.bfloat16)
+    matrix = torch.ones(size, size, device=device, dtype=dtype)
+    seconds = [_seconds_of_product(matrix) for _ in range(6)][1:]
+    name = str(dtype).removeprefix("torch.")
+    return 2 * size**3 / statistics.median(seconds), f"measured here, {name} matrix product of {size}"
+
+
+def mfu(flops: float, seconds: float, peak: float) -> float:
+    """Model FLOPs utilisation (Chowdhery et al. 2022, appendix B): the share of the peak that was reached.
+
+    Raises:
+        ValueError: ``seconds`` or ``peak`` is not positive.
+    """
+    if seconds <= 0 or peak <= 0:
+        raise ValueError(f"MFU needs positive seconds and peak, but seconds={seconds} and peak={peak}")
+    return flops / seconds / peak
+
+
+def peak_memory_bytes(device: torch.device | str) -> int:
+    """Most bytes held so far: by tensors on a GPU, by the whole process (resident) elsewhere."""
+    device = torch.device(device)
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return resident if sys.platform == "darwin" else resident * 1024
+
+
+def _seconds_of_product(matrix: torch.Tensor) -> float:
+    began = time.perf_counter()
+    matrix @ matrix
+    if matrix.device.type != "cpu":
+        torch.accelerator.synchronize(matrix.device)
+    return time.perf_counter() - began

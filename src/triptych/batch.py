@@ -1,0 +1,95 @@
+"""Batch and Prediction: the two things that flow through every architecture.
+
+B sentences, S source and T target positions, N positions that carry a target, D features, V pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+"""Ids of <pad>, <unk>, <s> and </s>, the same in every vocabulary."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a model must know of the tokenizer: how many pieces there are and which of them are the language tags."""
+
+    src_size: int
+    tgt_size: int
+    joint: bool
+    src_tag: int
+    tgt_tag: int
+
+
+@dataclass
+class Batch:
+    """Right-padded sentence pairs.
+
+    Attributes:
+        src: (B, S) source ids, each row ends in ``</s>``.
+        tgt: (B, T) target ids, each row is ``<s> … </s>``.
+        src_lengths: (B,) tokens of each source row, ``</s>`` counted.
+        tgt_lengths: (B,) tokens of each target row, ``<s>`` and ``</s>`` counted.
+        index: (B,) each pair's place in the corpus.
+        step_tokens: (2,) source pieces (without ``</s>``) and predicted target tokens (without ``<s>``) of the whole
+            optimizer step that this batch belongs to, over all its accumulated batches and ranks.
+    """
+
+    src: Tensor
+    tgt: Tensor
+    src_lengths: Tensor
+    tgt_lengths: Tensor
+    index: Tensor
+    step_tokens: Tensor
+
+    @classmethod
+    def from_ids(
+        cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]], index: Sequence[int] | None = None
+    ) -> Batch:
+        """Pads bare pieces (no special ids) and adds ``<s>`` and ``</s>``; ``step_tokens`` counts this batch alone."""
+        rows_src = [torch.tensor([*ids, EOS]) for ids in src]
+        rows_tgt = [torch.tensor([BOS, *ids, EOS]) for ids in tgt]
+        src_lengths = torch.tensor([len(row) for row in rows_src])
+        tgt_lengths = torch.tensor([len(row) for row in rows_tgt])
+        return cls(
+            src=torch.nn.utils.rnn.pad_sequence(rows_src, batch_first=True, padding_value=PAD),
+            tgt=torch.nn.utils.rnn.pad_sequence(rows_tgt, batch_first=True, padding_value=PAD),
+            src_lengths=src_lengths,
+            tgt_lengths=tgt_lengths,
+            index=torch.arange(len(rows_src)) if index is None else torch.tensor(list(index)),
+            step_tokens=torch.stack([(src_lengths - 1).sum(), (tgt_lengths - 1).sum()]),
+        )
+
+    def __len__(self) -> int:
+        return self.src.shape[0]
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
+        return Batch(**{name: value.to(device, non_blocking=non_blocking) for name, value in vars(self).items()})
+
+    def pin_memory(self) -> Batch:
+        return Batch(**{name: value.pin_memory() for name, value in vars(self).items()})
+
+
+@dataclass
+class Prediction:
+    """The N positions that carry a target, padding gone, ordered by sentence, then by position.
+
+    Logits are ``hidden @ weight.T``, made by the loss in chunks and never kept whole.
+
+    Attributes:
+        hidden: (N, D) final hidden vectors.
+        weight: (V, D) the output projection.
+        targets: (N,) the ids to predict.
+        is_source: (N,) True where the target is a source token (``L_AE``). A model that predicts them predicts
+            exactly ``src_lengths - 1`` a sentence; the others predict none.
+    """
+
+    hidden: Tensor
+    weight: Tensor
+    targets: Tensor
+    is_source: Tensor

@@ -1,0 +1,81 @@
+"""Commands whose options Hydra composes from conf/."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import hydra
+import triptych
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import DictConfig, OmegaConf
+
+from triptych.errors import UserError
+
+
+def conf_dir() -> Path:
+    """The folder of YAML files: inside an installed wheel, or at the top of a checkout."""
+    package = Path(triptych.__file__).parent
+    return package / "conf" if (package / "conf").is_dir() else package.parents[1] / "conf"
+
+
+def run(command: str, function: Callable[[DictConfig], None], arguments: list[str]) -> int:
+    """Composes conf/<command>.yaml with the arguments and calls the function, once, or once a job of a multirun."""
+    argv = sys.argv
+    sys.argv = [f"triptych {command}", *arguments]
+    try:
+        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(function)()
+    finally:
+        sys.argv = argv
+    return 0
+
+
+def resolve(config: DictConfig) -> None:
+    """Fills in every interpolation in place.
+
+    Raises:
+        UserError: a value that must be given and is not.
+    """
+    missing = OmegaConf.missing_keys(config)
+    if missing:
+        raise UserError(f"{', '.join(f'{key}=…' for key in sorted(missing))} must be given.")
+    OmegaConf.resolve(config)
+
+
+def explain_config(error: BaseException) -> str:
+    """Hydra's complaint about a configuration, in one sentence."""
+    text = str(error)
+    if found := re.search(r"Could not override '([^']+)'", text):
+        return f"{found[1]} is no configuration key{suggestion(found[1])}."
+    if found := re.search(r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\n(?:Config|$|\n)", text, re.S):
+        group, _, option = found[1].rpartition("/")
+        return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "; ".join(lines[:2]).rstrip(".") + "."
+
+
+def suggestion(key: str) -> str:
+    """`; did you mean …?` for a key that resembles one of the command at hand."""
+    command, *overrides = sys.argv[1:] or ["train"]
+    others = [o for o in overrides if "=" in o and not o.lstrip("+~").startswith((key, "hydra"))]
+    try:
+        GlobalHydra.instance().clear()
+        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+            config = compose(command, overrides=others)
+    except Exception:
+        return ""
+    close = difflib.get_close_matches(key, list(_keys(config)), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _keys(config: DictConfig, prefix: str = "") -> list[str]:
+    keys = []
+    for name in config:
+        keys.append(f"{prefix}{name}")
+        if OmegaConf.is_dict(config._get_node(name)) and not OmegaConf.is_missing(config, name):
+            keys += _keys(config._get_node(name), f"{prefix}{name}.")
+    return keys

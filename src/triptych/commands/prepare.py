@@ -1,0 +1,44 @@
+"""From a config to its corpus, tokenizer, ids and model: what every run has before it trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from triptych import accounting
+from triptych.data import store
+from triptych.data.corpus import Corpus
+from triptych.data.store import Store
+from triptych.models.base import TranslationModel
+from triptych.tokenizer import Tokenizer
+
+
+@dataclass
+class Prepared:
+    corpus: Corpus
+    tokenizer: Tokenizer
+    stores: dict[str, Store]
+    model: TranslationModel
+
+    def report(self) -> list[str]:
+        """What was read, what was dropped, and what was built, a line each."""
+        total, non_embedding = accounting.parameters(self.model)
+        return [
+            *self.corpus.report,
+            *self.stores["train"].report,
+            f"tokenizer: {self.tokenizer.name}",
+            f"model: {total:,} parameters, {non_embedding:,} without embeddings",
+        ]
+
+
+def prepare(config: DictConfig) -> Prepared:
+    """Builds the four; what the cache holds is opened."""
+    cache = Path(config.cache).expanduser()
+    corpus = instantiate(config.data)
+    tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
+    model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
+    stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
+    return Prepared(corpus, tokenizer, stores, model)

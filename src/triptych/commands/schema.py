@@ -1,0 +1,128 @@
+"""The shape of the root configs, and the checks that their types cannot express."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING, DictConfig
+
+from triptych.errors import UserError
+
+
+@dataclass
+class Budget:
+    """Exactly one of them is given: optimizer steps, passes over the data, or source + target tokens."""
+
+    steps: int | None = None
+    epochs: int | None = None
+    tokens: int | None = None
+
+
+@dataclass
+class BatchSize:
+    """Padded tokens a batch, for the larger side, and batches to accumulate for one optimizer step."""
+
+    tokens: int = MISSING
+    accumulate: int = MISSING
+
+
+@dataclass
+class Validation:
+    """Optimizer steps from one validation to the next, validations from one BLEU to the next, and how BLEU is decoded."""
+
+    every: int = MISSING
+    bleu_every: int = MISSING
+    samples: int = MISSING
+    search: Any = MISSING
+
+
+@dataclass
+class Checkpoint:
+    """What is best (``loss`` or ``bleu``), and how many of the last checkpoints are averaged (1: none)."""
+
+    monitor: str = MISSING
+    average: int = MISSING
+
+
+@dataclass
+class Train:
+    """conf/train.yaml."""
+
+    model: Any = MISSING
+    data: Any = MISSING
+    tokenizer: Any = MISSING
+    loss: Any = MISSING
+    optimizer: Any = MISSING
+    strategy: Any = MISSING
+    search: Any = MISSING
+    logger: Any = None
+    scale: Any = MISSING
+    budget: Budget = field(default_factory=Budget)
+    batch: BatchSize = field(default_factory=BatchSize)
+    validation: Validation = field(default_factory=Validation)
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    gradient_clip: float = MISSING
+    log_every: int = MISSING
+    length_edges: list[int] = MISSING
+    seed: int = MISSING
+    output: str = MISSING
+    cache: str = MISSING
+    run_dir: str | None = None
+
+
+@dataclass
+class Translate:
+    """conf/translate.yaml."""
+
+    run: str = MISSING
+    checkpoint: str = MISSING
+    device: str = MISSING
+    batch_tokens: int = MISSING
+    search: Any = MISSING
+    scores: bool = MISSING
+
+
+@dataclass
+class Evaluate:
+    """conf/evaluate.yaml."""
+
+    run: str = MISSING
+    split: str = MISSING
+    checkpoint: str = MISSING
+    device: str = MISSING
+    batch_tokens: int = MISSING
+    search: Any = MISSING
+
+
+def register() -> None:
+    """Makes the schema known to Hydra, which then refuses keys and types that it does not have."""
+    store = ConfigStore.instance()
+    store.store(name="train_schema", node=Train)
+    store.store(name="translate_schema", node=Translate)
+    store.store(name="evaluate_schema", node=Evaluate)
+
+
+def check(config: DictConfig) -> None:
+    """Raises ``UserError`` for values that no type can refuse."""
+    given = [key for key in ("steps", "epochs", "tokens") if config.budget[key] is not None]
+    if len(given) != 1:
+        raise UserError(
+            f"budget has {' and '.join(given) or 'nothing'}; give exactly one of budget.steps, budget.epochs and "
+            "budget.tokens, and set the others to null."
+        )
+    positive = {
+        f"budget.{given[0]}": config.budget[given[0]],
+        "batch.tokens": config.batch.tokens,
+        "batch.accumulate": config.batch.accumulate,
+        "validation.every": config.validation.every,
+        "validation.bleu_every": config.validation.bleu_every,
+        "checkpoint.average": config.checkpoint.average,
+        "log_every": config.log_every,
+    }
+    for key, value in positive.items():
+        if value < 1:
+            raise UserError(f"{key}={value} must be at least 1.")
+    if config.checkpoint.monitor not in ("loss", "bleu"):
+        raise UserError(f"checkpoint.monitor={config.checkpoint.monitor} is unknown; choose loss or bleu.")

@@ -1,0 +1,130 @@
+"""Multi30k, task 1: image captions in English, German, French and Czech (Elliott et al. 2016, 2017; Barrault et al. 2018).
+
+29,000 training and 1,014 validation pairs. The files are read from a folder that the user names, or fetched from the
+public repository multi30k/dataset once and kept. The SHA-256 of the English, German and French training, validation
+and 2016 test files is known here. That of the others (Czech, later test sets) is recorded beside the file by the first
+download and checked from then on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.request
+from collections.abc import Sequence
+from http.client import HTTPException
+from pathlib import Path
+
+from triptych.data.corpus import TRAIN, VALIDATION, Corpus, read_splits, test_sets
+from triptych.errors import UserError
+from triptych.files import replacing
+
+LANGUAGES = ("en", "de", "fr", "cs")
+
+TEST_SETS = {
+    "test_2016_flickr": ("en", "de", "fr", "cs"),
+    "test_2017_flickr": ("en", "de", "fr"),
+    "test_2017_mscoco": ("en", "de", "fr"),
+    "test_2018_flickr": ("en", "de", "fr", "cs"),
+}
+"""The test sets and the languages that each is there in."""
+
+SHA256 = {
+    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
+    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.fr.gz": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.fr.gz": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+}
+
+_TIMEOUT = 60
+"""Seconds without a byte after which a download is given up."""
+
+
+class Multi30k(Corpus):
+    """Any two of the languages, in either direction.
+
+    Args:
+        src: source language; ``tgt`` likewise.
+        dir: a folder with the files (``train.en.gz`` or ``train.en``, …), or ``None`` to fetch them.
+        url: the folder to fetch them from.
+        cache: where fetched files are kept, in its folder ``multi30k``.
+        test: names of test sets.
+        max_length: see ``Corpus``; ``max_length_ratio`` likewise.
+
+    Raises:
+        UserError: for a language or a test set that is not there, a download that fails, and as ``TextCorpus``.
+    """
+
+    def __init__(
+        self,
+        *,
+        src: str,
+        tgt: str,
+        dir: str | None,
+        url: str,
+        cache: str,
+        test: Sequence[str],
+        max_length: int | None,
+        max_length_ratio: float | None,
+    ) -> None:
+        prefixes = {TRAIN: "train", VALIDATION: "val", **test_sets(test)}
+        check_languages(src, tgt, test)
+        folder = Path(cache).expanduser() / "multi30k" if dir is None else Path(dir).expanduser()
+        if dir is None:
+            for prefix in prefixes.values():
+                for language in (src, tgt):
+                    fetch(f"{url.rstrip('/')}/{prefix}.{language}.gz", folder / f"{prefix}.{language}.gz")
+        splits, report = read_splits(folder, prefixes, (src, tgt))
+        super().__init__("multi30k", (src, tgt), splits, report, max_length, max_length_ratio)
+
+
+def check_languages(src: str, tgt: str, test: Sequence[str]) -> None:
+    """Raises ``UserError`` for a language or a test set that Multi30k does not have."""
+    for key, language in (("src", src), ("tgt", tgt)):
+        if language not in LANGUAGES:
+            raise UserError(f"data.{key}={language} is not in Multi30k; allowed are {', '.join(LANGUAGES)}.")
+        for name in test:
+            if name not in TEST_SETS:
+                raise UserError(f"data.test: Multi30k has no set '{name}'; allowed are {', '.join(TEST_SETS)}.")
+            if language not in TEST_SETS[name]:
+                raise UserError(f"data.test: {name} is there in {', '.join(TEST_SETS[name])}, not in {language}.")
+
+
+def fetch(url: str, path: Path) -> None:
+    """Downloads ``url`` to ``path``, unless the right file is there.
+
+    The right file has the SHA-256 that is known, or else the one that the first download recorded.
+
+    Raises:
+        UserError: for a download that fails, breaks off or has another SHA-256; no file is left then.
+    """
+    record = path.with_name(f"{path.name}.sha256")
+    expected = SHA256.get(path.name) or (record.read_text().strip() if record.exists() else None)
+    if path.exists() and _sha256(path.read_bytes()) == expected:
+        return
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
+            data = response.read()
+    except (OSError, HTTPException) as error:
+        raise UserError(
+            f"data: the download of {url} failed ({error}); try again, or name a folder that has the files with"
+            " data.dir."
+        ) from error
+    if expected is None:
+        with replacing(record) as beside:
+            beside.write_text(f"{_sha256(data)}\n")
+    elif _sha256(data) != expected:
+        raise UserError(
+            f"data: {url} has the SHA-256 {_sha256(data)} where {expected} is expected; try again, or name a folder"
+            " that has the files with data.dir."
+        )
+    with replacing(path) as beside:
+        beside.write_bytes(data)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,220 @@
+"""The synchronous grammar of the toy corpus: one structure, written out as an English and as a French sentence.
+
+Word order, agreement, elision and contraction are known here and nowhere else. French words are gathered one by one
+("de", "le", "ami") and joined by ``spell`` at the very end, when it is known what stands beside what ("de l'ami",
+"du garçon").
+"""
+
+from __future__ import annotations
+
+from triptych.data.toy_lexicon import MASS, A, Adjective, Determiner, Verb, plural_fr, starts_with_vowel, with_s
+from triptych.data.toy_structure import (
+    Agreement,
+    Both,
+    Clause,
+    Clitic,
+    NounPhrase,
+    Phrase,
+    Pronoun,
+    Sentence,
+    agreement,
+)
+
+AVOIR = ("ai", "a", "avons", "ont")
+ETRE = ("suis", "est", "sommes", "sont")
+
+
+def render(sentence: Sentence) -> tuple[str, str]:
+    """The English and the French sentence."""
+    english: list[str] = []
+    french: list[str] = []
+    for opening in (sentence.opening, sentence.question):
+        if opening:
+            english += opening.en.split()
+            french += opening.fr.split()
+    links = (Phrase("", ""), *sentence.links)
+    for position, (link, clause) in enumerate(zip(links, sentence.clauses, strict=True)):
+        asks = position == 0 and sentence.question is not None
+        english += [*link.en.split(), *_clause_en(clause, asks)]
+        french += [*link.fr.split(), *_clause_fr(clause)]
+    ends = ("?", " ?") if sentence.question else (".", ".")
+    return _finish(_article(english), ends[0]), _finish(spell(french), ends[1])
+
+
+def _finish(words: list[str], end: str) -> str:
+    line = " ".join(words).replace(" ,", ",")
+    return line[0].upper() + line[1:] + end
+
+
+def _article(words: list[str]) -> list[str]:
+    """Turns "a" into "an" before a vowel; the lexicon has no word like "hour" or "useful"."""
+    followed = zip(words, [*words[1:], "."], strict=True)
+    return ["an" if word == "a" and after[0] in "aeiou" else word for word, after in followed]
+
+
+def _phrase_en(phrase: NounPhrase | Both, negated: bool = False) -> list[str]:
+    """``negated``: the phrase is the object of a negated verb, where "some" is "any"."""
+    if isinstance(phrase, Both):
+        return [*_phrase_en(phrase.first), "and", *_phrase_en(phrase.second)]
+    words = []
+    if phrase.determiner:
+        many = phrase.plural or (phrase.determiner is A and phrase.noun.kind in MASS)
+        word = phrase.determiner.en_plural if many else phrase.determiner.en
+        words.append("any" if negated and word == "some" else word)
+    words += [adjective.en for adjective in phrase.adjectives]
+    words.append(phrase.noun.plural if phrase.plural else phrase.noun.en)
+    if phrase.owner:
+        words += ["of", *_phrase_en(phrase.owner)]
+    if phrase.relative:
+        about_subject = phrase.relative.subject is None
+        words.append("who" if about_subject and phrase.noun.kind == "person" else "that")
+        words += _clause_en(phrase.relative, antecedent=agreement(phrase))
+    return words
+
+
+def _clause_en(clause: Clause, asks: bool = False, antecedent: Agreement | None = None) -> list[str]:
+    subject = _subject_en(clause)
+    about = antecedent if clause.subject is None else agreement(clause.subject)
+    assert about is not None, "only a relative clause goes without a subject"
+    singular = not (about.first or about.plural)
+    negation = ["not"] if clause.negated else []
+    if isinstance(clause.predicate, Adjective):
+        be = ("was" if singular else "were") if clause.past else "is" if singular else "are"
+        rest = [*negation, clause.predicate.en]
+        return [be, *subject, *rest] if asks else [*subject, be, *rest]
+    verb = clause.predicate
+    if asks or clause.negated:
+        auxiliary = "did" if clause.past else "does" if singular else "do"
+        start = [auxiliary, *subject] if asks else [*subject, auxiliary]
+        return [*start, *negation, verb.base, *_complements_en(clause, verb)]
+    present = with_s(verb.base) if singular else verb.base
+    return [*subject, verb.past if clause.past else present, *_complements_en(clause, verb)]
+
+
+def _subject_en(clause: Clause) -> list[str]:
+    if clause.subject is None:
+        return []
+    return [clause.subject.en] if isinstance(clause.subject, Pronoun) else _phrase_en(clause.subject)
+
+
+def _complements_en(clause: Clause, verb: Verb) -> list[str]:
+    words = verb.particle.split()
+    if isinstance(clause.recipient, Clitic):
+        words.append(clause.recipient.en)
+    if isinstance(clause.object, Clitic):
+        words.append(clause.object.en)
+    elif clause.object:
+        words += _phrase_en(clause.object, clause.negated)
+    if isinstance(clause.recipient, NounPhrase):
+        words += [*(["to"] if verb.frame == "gift" else []), *_phrase_en(clause.recipient)]
+    if clause.place:
+        words += [*clause.place.preposition.en.split(), *_phrase_en(clause.place.where)]
+    if clause.content:
+        words += ["that", *_clause_en(clause.content)]
+    return words
+
+
+def spell(words: list[str]) -> list[str]:
+    """Elides (le homme: l'homme; que il: qu'il) and contracts (de le: du; à les: aux), from the last word to the first.
+
+    Elision goes first, so "de le homme" is "de l'homme" and not "du homme".
+    """
+    contracted = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
+    spelled: list[str] = []
+    for word in reversed(words):
+        after = spelled[-1] if spelled else ""
+        if word in ("le", "la", "de", "ne", "que", "je", "me") and starts_with_vowel(after):
+            spelled[-1] = word[:-1] + "'" + after
+        elif (word, after) in contracted:
+            spelled[-1] = contracted[word, after]
+        else:
+            spelled.append(word)
+    return spelled[::-1]
+
+
+def _inflect(masculine: str, feminine: str, about: Agreement) -> str:
+    form = feminine if about.feminine else masculine
+    return plural_fr(form) if about.plural else form
+
+
+def _phrase_fr(phrase: NounPhrase | Both, negated: bool = False) -> list[str]:
+    """``negated``: the phrase is the object of a negated verb, where un, des and du are "de"."""
+    if isinstance(phrase, Both):
+        return [*_phrase_fr(phrase.first), "et", *_phrase_fr(phrase.second)]
+    about = agreement(phrase)
+    words = [plural_fr(phrase.noun.fr) if phrase.plural else phrase.noun.fr]
+    for adjective in reversed(phrase.adjectives):
+        if adjective.precedes:
+            meets_vowel = not about.plural and starts_with_vowel(words[0])
+            masculine = adjective.before_vowel if meets_vowel else adjective.masculine
+            words.insert(0, _inflect(masculine, adjective.feminine, about))
+        else:
+            words.append(_inflect(adjective.masculine, adjective.feminine, about))
+    if phrase.determiner:
+        words = [*_determiner_fr(phrase, phrase.determiner, words[0], negated), *words]
+    if phrase.owner:
+        words += ["de", *_phrase_fr(phrase.owner)]
+    if phrase.relative:
+        words += ["qui" if phrase.relative.subject is None else "que", *_clause_fr(phrase.relative, about)]
+    return words
+
+
+def _determiner_fr(phrase: NounPhrase, determiner: Determiner, after: str, negated: bool) -> list[str]:
+    vowel, feminine = starts_with_vowel(after), phrase.noun.feminine
+    if determiner is A:
+        if negated or (phrase.plural and any(adjective.precedes for adjective in phrase.adjectives)):
+            return ["de"]
+        if phrase.noun.kind in MASS:
+            return ["de", "la" if feminine else "le"]
+    if phrase.plural:
+        return determiner.fr_plural.split()
+    if feminine:
+        return [determiner.feminine_vowel if vowel else determiner.feminine]
+    return [determiner.masculine_vowel if vowel else determiner.masculine]
+
+
+def _clause_fr(clause: Clause, antecedent: Agreement | None = None) -> list[str]:
+    """``antecedent``: what the noun before a relative clause imposes, on its verb or on its participle."""
+    about = antecedent if clause.subject is None else agreement(clause.subject)
+    assert about is not None, "only a relative clause goes without a subject"
+    subject: list[str] = []
+    if clause.subject is not None:
+        subject = [clause.subject.fr] if isinstance(clause.subject, Pronoun) else _phrase_fr(clause.subject)
+    verb, after_verb = _verb_fr(clause, about, antecedent)
+    ne, pas = (["ne"], ["pas"]) if clause.negated else ([], [])
+    return [*subject, *ne, *_clitics(clause), verb, *pas, *after_verb, *_complements_fr(clause)]
+
+
+def _verb_fr(clause: Clause, about: Agreement, antecedent: Agreement | None) -> tuple[str, list[str]]:
+    """The finite verb, and the adjective or participle that "pas" separates from it."""
+    person = 2 * about.plural + (not about.first)
+    predicate = clause.predicate
+    if isinstance(predicate, Adjective):
+        be = ("étaient" if about.plural else "était") if clause.past else ETRE[person]
+        return be, [_inflect(predicate.masculine, predicate.feminine, about)]
+    if not clause.past:
+        return predicate.present[person], []
+    if predicate.etre:
+        return ETRE[person], [_inflect(predicate.participle, predicate.participle + "e", about)]
+    preceding = antecedent if clause.subject is not None else None
+    if isinstance(clause.object, Clitic):
+        preceding = clause.object.agreement
+    return AVOIR[person], [_inflect(predicate.participle, predicate.participle + "e", preceding or Agreement())]
+
+
+def _clitics(clause: Clause) -> list[str]:
+    direct = [clause.object.direct] if isinstance(clause.object, Clitic) else []
+    return direct + ([clause.recipient.dative] if isinstance(clause.recipient, Clitic) else [])
+
+
+def _complements_fr(clause: Clause) -> list[str]:
+    words: list[str] = []
+    if clause.object and not isinstance(clause.object, Clitic):
+        words += _phrase_fr(clause.object, clause.negated)
+    if isinstance(clause.recipient, NounPhrase):
+        words += ["à", *_phrase_fr(clause.recipient)]
+    if clause.place:
+        words += [*clause.place.preposition.fr.split(), *_phrase_fr(clause.place.where)]
+    if clause.content:
+        words += ["que", *_clause_fr(clause.content)]
+    return words

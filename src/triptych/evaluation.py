@@ -1,0 +1,67 @@
+"""Translate a split with a trained run, and score it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.data.corpus import Corpus
+from triptych.metrics import bleu_by_length, corpus_scores, sentence_bleu_pieces
+from triptych.runs import RunFolder, Translator, write_json, write_lines
+from triptych.search import Search
+
+
+@dataclass
+class Evaluation:
+    """One split's scores, as ``result.json`` has them, and its translations."""
+
+    split: str
+    scores: dict[str, Any]
+    translations: list[str]
+    references: list[str]
+
+
+def evaluate(
+    translator: Translator,
+    corpus: Corpus,
+    split: str,
+    *,
+    search: Search,
+    batch_tokens: int,
+    length_edges: Sequence[int],
+    progress: Callable[[str], object] = lambda _: None,
+) -> Evaluation:
+    """Translates every sentence of a split and scores the text against its references.
+
+    Args:
+        length_edges: bounds of the source-length ranges, in words.
+        progress: told the split's name before it starts.
+    """
+    progress(split)
+    sources, references = corpus.splits[split]
+    began = time.perf_counter()
+    translations = translator.translate(sources, search, batch_tokens)
+    seconds = time.perf_counter() - began
+    tokenizer = translator.tokenizer
+    pieces = [
+        [tokenizer.pieces(ids, "tgt") for ids in tokenizer.encode(lines, "tgt")] for lines in (translations, references)
+    ]
+    scores = {
+        **corpus_scores(translations, references),
+        "sentence_bleu_pieces": sentence_bleu_pieces(*pieces),
+        "sentences": len(sources),
+        "seconds": seconds,
+        "beam_size": search.beam_size,
+        "length_penalty": search.length_penalty,
+        "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
+    }
+    return Evaluation(split, scores, translations, references)
+
+
+def save(evaluation: Evaluation, folder: RunFolder, name: str) -> None:
+    """Writes translations and references side by side, and the scores as JSON, as ``translations/<name>.*``."""
+    write_lines(folder.translations / f"{name}.txt", evaluation.translations)
+    write_lines(folder.translations / f"{name}.ref.txt", evaluation.references)
+    write_json(folder.translations / f"{name}.json", evaluation.scores)

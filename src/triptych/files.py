@@ -1,0 +1,28 @@
+"""Writing without half-written files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Gives a free path beside ``path`` for a new file or folder, renamed onto it once the block has ended well.
+
+    A block that raises leaves ``path`` as it was. A folder that is already there stays, and the new one is thrown
+    away: folders are named by what they hold, so another process has built the same one first.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield beside
+        if not (beside.is_dir() and path.is_dir()):
+            os.replace(beside, path)
+    finally:
+        if beside.is_dir():
+            shutil.rmtree(beside)
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,86 @@
+"""Where a token stands: sinusoids, learned vectors, rotations, or nothing."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from triptych.errors import UserError
+
+KINDS = ("sinusoidal", "sinusoidal_concatenated", "learned", "rope", "none")
+
+
+def sinusoid(positions: Tensor, size: int, interleaved: bool) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(same) (Vaswani et al. 2017, section 3.5).
+
+    Args:
+        positions: any shape (…,).
+        size: d, even.
+        interleaved: sines and cosines alternate (the formula); otherwise all sines come first (tensor2tensor's code).
+
+    Returns:
+        (…, d) float32.
+    """
+    frequencies = torch.exp(torch.arange(0, size, 2, device=positions.device) * (-math.log(10_000.0) / size))
+    angles = positions.unsqueeze(-1).float() * frequencies
+    if interleaved:
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+class Positions(nn.Module):
+    """The vector that is added to a token's embedding.
+
+    Raises:
+        UserError: unknown kind, or an odd size for sinusoids and rotations.
+    """
+
+    def __init__(self, *, kind: str, d_model: int, max_length: int) -> None:
+        super().__init__()
+        if kind not in KINDS:
+            raise UserError(f"model.positions={kind} is unknown; choose one of {', '.join(KINDS)}.")
+        if kind.startswith("sinusoidal") and d_model % 2:
+            raise UserError(f"model.d_model={d_model} is odd; model.positions={kind} needs an even number.")
+        self.kind = kind
+        self.d_model = d_model
+        self.table = nn.Embedding(max_length, d_model) if kind == "learned" else None
+        if self.table is not None:
+            nn.init.normal_(self.table.weight, std=0.02)
+
+    def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
+        """Adds the vectors of positions (B or 1, T) to embedded (B, T, d_model).
+
+        Raises:
+            UserError: a learned table that is too short for a position.
+        """
+        if self.table is not None:
+            longest = int(positions.max()) + 1
+            if longest > self.table.num_embeddings:
+                raise UserError(
+                    f"model.max_length={self.table.num_embeddings} holds too few learned positions for a sequence of "
+                    f"{longest} pieces; raise it, or choose other model.positions."
+                )
+            return embedded + self.table(positions)
+        if self.kind.startswith("sinusoidal"):
+            return embedded + sinusoid(positions, self.d_model, self.kind == "sinusoidal").to(embedded.dtype)
+        return embedded
+
+
+Rotary = tuple[Tensor, Tensor]
+"""Cosines and sines, each (B or 1, 1, T, d_k / 2)."""
+
+
+def rotary(positions: Tensor, d_k: int) -> Rotary:
+    """The rotations of positions (B or 1, T) for heads of size d_k (Su et al. 2021, equation 34)."""
+    frequencies = torch.exp(torch.arange(0, d_k, 2, device=positions.device) * (-math.log(10_000.0) / d_k))
+    angles = positions[:, None, :, None].float() * frequencies
+    return angles.cos(), angles.sin()
+
+
+def rotate(x: Tensor, by: Rotary) -> Tensor:
+    """Turns each pair (x_i, x_{i + d_k/2}) of x (B, H, T, d_k) by its position's angle."""
+    cos, sin = (part.to(x.dtype) for part in by)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)

@@ -1,0 +1,174 @@
+"""Recurrent layers: fused kernels over whole sequences, and the same weights step by step.
+
+B sentences, S source and T target positions, I features of an input, H units, G gates (LSTM 4, GRU 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+Carried = tuple[Tensor, ...]
+"""What one layer carries from step to step, each (B, H): (h, c) of an LSTM, (h,) of a GRU."""
+
+
+def lstm_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) -> Carried:
+    """c' = f * c + i * g, h' = o * tanh(c') (Hochreiter and Schmidhuber 1997; Gers et al. 2000), as ``nn.LSTMCell``.
+
+    Args:
+        inputs: (B, 4H) W_ih x + b_ih, in the order i, f, g, o.
+        carried: h and c, each (B, H).
+        weight: (4H, H) W_hh.
+        bias: (4H,) b_hh.
+    """
+    h, c = carried
+    i, f, g, o = (inputs + F.linear(h, weight, bias)).chunk(4, dim=-1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def gru_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) -> Carried:
+    """h' = (1 - z) * n + z * h (Cho et al. 2014; the reset gate inside, as ``nn.GRUCell``).
+
+    Args:
+        inputs: (B, 3H) W_ih x + b_ih, in the order r, z, n.
+        carried: h alone, (B, H).
+        weight: (3H, H) W_hh.
+        bias: (3H,) b_hh.
+    """
+    (h,) = carried
+    input_r, input_z, input_n = inputs.chunk(3, dim=-1)
+    hidden_r, hidden_z, hidden_n = F.linear(h, weight, bias).chunk(3, dim=-1)
+    z = (input_z + hidden_z).sigmoid()
+    n = (input_n + (input_r + hidden_r).sigmoid() * hidden_n).tanh()
+    return (n + z * (h - n),)
+
+
+CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], Callable[[Tensor, Carried, Tensor, Tensor], Carried]]] = {
+    "lstm": (nn.LSTM, lstm_cell),
+    "gru": (nn.GRU, gru_cell),
+}
+
+
+def init_gates(weight: Tensor, hidden_size: int, init: Callable[[Tensor], Tensor]) -> None:
+    """Initialises the matrix of each gate, (H, …) of the weight (k * H, …), for itself."""
+    for gate in weight.detach().split(hidden_size):
+        init(gate)
+
+
+class Layer(nn.Module):
+    """One recurrent layer, in one direction or both.
+
+    Initialised with Xavier inputs, orthogonal recurrences, zero biases, and 1 for an LSTM's forget gate (Jozefowicz
+    et al. 2015).
+
+    Attributes:
+        parts: how many tensors it carries: 2 (LSTM) or 1 (GRU).
+        output_size: H times the directions.
+    """
+
+    def __init__(self, *, cell: str, input_size: int, hidden_size: int, bidirectional: bool = False) -> None:
+        super().__init__()
+        fused, self.cell = CELLS[cell]
+        self.rnn = fused(input_size, hidden_size, batch_first=True, bidirectional=bidirectional)
+        self.parts = 2 if cell == "lstm" else 1
+        self.output_size = hidden_size * (2 if bidirectional else 1)
+        for name, parameter in self.rnn.named_parameters():
+            if name.startswith("weight"):
+                init_gates(parameter, hidden_size, nn.init.xavier_uniform_ if "_ih_" in name else nn.init.orthogonal_)
+            else:
+                nn.init.zeros_(parameter)
+                if cell == "lstm" and "_ih_" in name:
+                    nn.init.ones_(parameter.detach()[hidden_size : 2 * hidden_size])
+
+    def read(self, packed: PackedSequence) -> tuple[PackedSequence, Carried]:
+        """A packed batch through the fused kernel, from zeros: outputs, and what is carried at the ends, (B, dirs * H).
+
+        Fused kernels run outside autocast: cuDNN's wrapper would take float16 for bfloat16, and many CPUs have no
+        kernel for it. TensorFloat-32 still speeds up their products.
+        """
+        with torch.autocast(packed.data.device.type, enabled=False):
+            output, last = self.rnn(packed)
+        return output, tuple(part.transpose(0, 1).flatten(1) for part in (last if self.parts == 2 else (last,)))
+
+    def forward(self, x: Tensor, carried: Carried) -> tuple[Tensor, Carried]:
+        """All of x (B, T, I) through the fused kernel: outputs (B, T, H), and what is carried after the last step."""
+        first = tuple(part.unsqueeze(0).contiguous() for part in carried)
+        with torch.autocast(x.device.type, enabled=False):
+            output, last = self.rnn(x, first if self.parts == 2 else first[0])
+        return output, tuple(part.squeeze(0) for part in (last if self.parts == 2 else (last,)))
+
+    def inputs(self, x: Tensor) -> Tensor:
+        """W_ih x + b_ih: (…, I) to (…, G * H), for any number of steps at once."""
+        return F.linear(x, self.rnn.weight_ih_l0, self.rnn.bias_ih_l0)
+
+    def step(self, inputs: Tensor, carried: Carried) -> Carried:
+        """One step, given its ``inputs`` (B, G * H)."""
+        return self.cell(inputs, carried, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
+
+    def flops(self, steps: int) -> int:
+        """Of ``steps`` steps of one sentence, in all directions."""
+        return 2 * steps * sum(parameter.numel() for parameter in self.parameters() if parameter.dim() == 2)
+
+
+def add_residual(x: Tensor, output: Tensor, index: int, enabled: bool) -> Tensor:
+    """Adds a layer's input to its output, from the third layer on (Wu et al. 2016, section 3.1)."""
+    return x + output if enabled and index >= 2 else output
+
+
+class Encoder(nn.ModuleList):
+    """A stack of layers over packed sentences, so that padding is neither computed nor seen.
+
+    Args:
+        cell: ``lstm`` or ``gru``.
+        num_layers: how many.
+        input_size: I of the first layer.
+        hidden_size: H, of each direction.
+        bidirectional: ``all`` layers read both ways, the ``first`` alone (Wu et al. 2016, section 3.2), or ``none``.
+        residual: see ``add_residual``.
+        dropout: on every layer's input.
+    """
+
+    def __init__(
+        self,
+        *,
+        cell: str,
+        num_layers: int,
+        input_size: int,
+        hidden_size: int,
+        bidirectional: str,
+        residual: bool,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        for i in range(num_layers):
+            both = bidirectional == "all" or (bidirectional == "first" and i == 0)
+            layer = Layer(cell=cell, input_size=input_size, hidden_size=hidden_size, bidirectional=both)
+            self.append(layer)
+            input_size = layer.output_size
+        self.output_size = input_size
+        self.residual = residual
+        self.dropout = dropout
+
+    @property
+    def layers(self) -> list[Layer]:
+        return [layer for layer in self if isinstance(layer, Layer)]
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, list[Carried]]:
+        """Embedded sources (B, S, I) to the memory (B, S, M), zero on padding, and each layer's final states (B, …)."""
+        # Packing counts on the host: this waits for a GPU once a batch.
+        x = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        finals = []
+        for i, layer in enumerate(self.layers):
+            output, final = layer.read(PackedSequence(F.dropout(x.data, self.dropout, self.training), *x[1:]))
+            x = PackedSequence(add_residual(x.data, output.data, i, self.residual), *x[1:])
+            finals.append(final)
+        memory, _ = pad_packed_sequence(x, batch_first=True, total_length=embedded.shape[1])
+        return memory, finals
+
+    def flops(self, positions: int) -> int:
+        return sum(layer.flops(positions) for layer in self.layers)

@@ -1,0 +1,200 @@
+"""One block for every Transformer: self-attention, cross-attention if it has a memory, feed-forward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from triptych.errors import UserError
+from triptych.layers.attention import Attention
+from triptych.layers.positions import KINDS, Rotary, rotary
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
+NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+
+KeysValues = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What every block of a Transformer shares; the field names are the configuration's keys.
+
+    ``d_k`` and ``d_v`` of None mean d_model / num_heads.
+
+    Raises:
+        UserError: a value that is not allowed, or sizes that do not fit together.
+    """
+
+    d_model: int
+    num_heads: int
+    d_k: int | None
+    d_v: int | None
+    d_ff: int
+    activation: str
+    norm: str
+    norm_position: str
+    positions: str
+    bias: bool
+    dropout: float
+    attention_dropout: float
+    activation_dropout: float
+    embedding_dropout: float
+
+    def __post_init__(self) -> None:
+        for key, allowed in (
+            ("activation", tuple(ACTIVATIONS)),
+            ("norm", tuple(NORMS)),
+            ("norm_position", ("pre", "post")),
+            ("positions", KINDS),
+        ):
+            if getattr(self, key) not in allowed:
+                raise UserError(f"model.{key}={getattr(self, key)} is unknown; choose one of {', '.join(allowed)}.")
+        for key in ("d_model", "num_heads", "d_k", "d_v", "d_ff"):
+            if getattr(self, key) is not None and getattr(self, key) < 1:
+                raise UserError(f"model.{key}={getattr(self, key)} must be at least 1.")
+        for key in ("dropout", "attention_dropout", "activation_dropout", "embedding_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise UserError(f"model.{key}={getattr(self, key)} is no probability; give 0 or more, and less than 1.")
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
+            raise UserError(
+                f"model.d_model={self.d_model} is not divisible by model.num_heads={self.num_heads}; "
+                "choose heads that divide it, or set model.d_k and model.d_v."
+            )
+        if self.positions == "rope" and self.key_size % 2:
+            raise UserError(f"model.positions=rope needs heads of even size, and these have {self.key_size}.")
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d_model // self.num_heads
+
+    @property
+    def value_size(self) -> int:
+        return self.d_v or self.d_model // self.num_heads
+
+    @property
+    def pre_norm(self) -> bool:
+        return self.norm_position == "pre"
+
+
+class FeedForward(nn.Module):
+    """W_2 f(W_1 x); with SwiGLU, W_2 (silu(W_1 x) * W_3 x) (Shazeer 2020, equation 6)."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.gated = sizes.activation == "swiglu"
+        self.activation = ACTIVATIONS[sizes.activation]
+        self.up = nn.Linear(sizes.d_model, sizes.d_ff * (2 if self.gated else 1), bias=sizes.bias)
+        self.dropout = nn.Dropout(sizes.activation_dropout)
+        self.down = nn.Linear(sizes.d_ff, sizes.d_model, bias=sizes.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, d_model) to (B, T, d_model)."""
+        x = self.up(x)
+        if self.gated:
+            gate, x = x.chunk(2, dim=-1)
+            x = self.activation(gate) * x
+        else:
+            x = self.activation(x)
+        return self.down(self.dropout(x))
+
+    def flops(self, tokens: int) -> int:
+        return 2 * tokens * (self.up.weight.numel() + self.down.weight.numel())
+
+
+class Block(nn.Module):
+    """Pre-norm: x + f(norm(x)); post-norm: norm(x + f(x)) (Xiong et al. 2020, figure 1)."""
+
+    def __init__(self, sizes: Sizes, *, cross: bool) -> None:
+        super().__init__()
+        self.pre_norm = sizes.pre_norm
+        attention = {
+            "d_model": sizes.d_model,
+            "num_heads": sizes.num_heads,
+            "d_k": sizes.key_size,
+            "d_v": sizes.value_size,
+            "bias": sizes.bias,
+            "dropout": sizes.attention_dropout,
+        }
+        norm = NORMS[sizes.norm]
+        self.self_attention = Attention(**attention)
+        self.self_norm = norm(sizes.d_model)
+        self.cross_attention = Attention(**attention) if cross else None
+        self.cross_norm = norm(sizes.d_model) if cross else None
+        self.feed_forward = FeedForward(sizes)
+        self.feed_forward_norm = norm(sizes.d_model)
+        self.dropout = nn.Dropout(sizes.dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        by: Rotary | None = None,
+        past: KeysValues | None = None,
+        memory: KeysValues | None = None,
+        memory_mask: Tensor | None = None,
+        traces: tuple[list[Tensor] | None, list[Tensor] | None] = (None, None),
+    ) -> tuple[Tensor, KeysValues]:
+        """x (B, T, d_model) to (B, T, d_model), and the self-attention's keys and values, those of the past included.
+
+        Args:
+            mask, causal: what self-attention may see, as in ``attend``.
+            by: the rotations of these T positions.
+            past: keys and values (B, H, P, d) of earlier positions.
+            memory: the encoder's keys and values for this block.
+            memory_mask: (B, 1, 1, S), True where the memory is no padding.
+            traces: where self-attention and cross-attention put their weights.
+        """
+        seen: KeysValues
+
+        def self_attend(x: Tensor) -> Tensor:
+            nonlocal seen
+            key, value = self.self_attention.keys_values(x, by)
+            seen = (key, value) if past is None else (torch.cat([past[0], key], 2), torch.cat([past[1], value], 2))
+            return self.self_attention(x, seen, mask=mask, causal=causal, by=by, trace=traces[0])
+
+        x = self._residual(x, self.self_norm, self_attend)
+        if self.cross_attention is not None and self.cross_norm is not None and memory is not None:
+            cross = self.cross_attention
+            x = self._residual(
+                x, self.cross_norm, lambda x: cross(x, memory, mask=memory_mask, trace=traces[1])
+            )
+        return self._residual(x, self.feed_forward_norm, self.feed_forward), seen
+
+    def _residual(self, x: Tensor, norm: nn.Module, f: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre_norm:
+            return x + self.dropout(f(norm(x)))
+        return norm(x + self.dropout(f(x)))
+
+    def flops(self, queries: int, memory: int = 0) -> int:
+        """Of one forward pass over ``queries`` positions, and as many keys, with a memory of ``memory`` positions."""
+        total = self.self_attention.flops(queries, queries) + self.feed_forward.flops(queries)
+        return total + (self.cross_attention.flops(queries, memory) if self.cross_attention is not None else 0)
+
+
+class Stack(nn.Module):
+    """num_layers blocks, and the norm that closes a pre-norm stack."""
+
+    def __init__(self, sizes: Sizes, *, num_layers: int, cross: bool) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise UserError(f"model has a stack of {num_layers} layers; give each stack at least 1.")
+        self.rotary_size = sizes.key_size if sizes.positions == "rope" else None
+        self.blocks = nn.ModuleList(Block(sizes, cross=cross) for _ in range(num_layers))
+        self.norm = NORMS[sizes.norm](sizes.d_model) if sizes.pre_norm else nn.Identity()
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+
+    def rotations(self, positions: Tensor) -> Rotary | None:
+        """The rotations of positions (B or 1, T), where this stack uses them."""
+        return None if self.rotary_size is None else rotary(positions, self.rotary_size)
+
+    def flops(self, queries: int, memory: int = 0) -> int:
+        """Of one forward pass; as ``Block.flops``."""
+        return sum(block.flops(queries, memory) for block in self.blocks)

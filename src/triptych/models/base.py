@@ -1,0 +1,90 @@
+"""The contract between an architecture and everything else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from triptych.batch import PAD, Batch, Prediction
+
+State = dict[str, Tensor]
+"""What decoding carries from step to step: named tensors, every one of them batch-first."""
+
+Trace = dict[str, list[Tensor]]
+"""Attention weights by name, one (B, heads, queries, keys) tensor a layer, filled in by ``forward``."""
+
+
+@dataclass
+class AttentionMap:
+    """One kind of attention of one batch.
+
+    Attributes:
+        name: ``encoder``, ``decoder``, ``cross`` or ``sequence``.
+        weights: (B, layers, heads, queries, keys); the row of a query that is not padding sums to 1.
+        query_ids: (B, queries) ids of the tokens on the query axis, padded with ``<pad>``.
+        key_ids: (B, keys) ids of the tokens on the key axis, padded with ``<pad>``.
+        query_side: ``src``, ``tgt`` or ``joint``: the vocabulary that ``query_ids`` are of.
+        key_side: likewise for ``key_ids``.
+    """
+
+    name: str
+    weights: Tensor
+    query_ids: Tensor
+    key_ids: Tensor
+    query_side: str
+    key_side: str
+
+
+class TranslationModel(nn.Module, ABC):
+    """An architecture. The frame trains, decodes, counts, draws and tests it through these methods alone."""
+
+    @abstractmethod
+    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
+        """Teacher forcing. With a ``trace``, attention takes the path that returns weights and stores them there."""
+
+    @abstractmethod
+    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+        """Reads the sources (B, S), each ending in ``</s>``, with lengths (B,): encode, or prefill."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """One decoding step: the last tokens (B,), first ``<s>``, to logits (B, V) and a new state."""
+
+    @abstractmethod
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        """The attention of every layer over the pairs of a batch; an empty list for a model without attention."""
+
+    @abstractmethod
+    def flops(self, src_length: int, tgt_length: int) -> int:
+        """Floating-point operations of one forward pass of one pair, two a multiply-add, matrix products alone,
+        the output projection (``hidden @ weight.T`` for every target of the ``Prediction``) included.
+
+        Args:
+            src_length: source tokens, ``</s>`` counted (as ``Batch.src_lengths``).
+            tgt_length: target tokens, ``<s>`` and ``</s>`` counted (as ``Batch.tgt_lengths``).
+        """
+
+    @property
+    @abstractmethod
+    def embedding_parameters(self) -> int:
+        """Parameters of embeddings and output projection, a shared matrix counted once."""
+
+
+def select_rows(state: State, rows: Tensor) -> State:
+    """The state of the given rows (R,), in their order: how search widens, reorders and shrinks a batch."""
+    return {name: tensor.index_select(0, rows) for name, tensor in state.items()}
+
+
+def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
+    """(B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,)."""
+    return (torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None])[:, None, None]
+
+
+def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Of decoder outputs x (B, T - 1, D), the N that predict a target token: (N, D), and their targets (N,)."""
+    targets = batch.tgt[:, 1:].flatten()
+    kept = (targets != PAD).nonzero().squeeze(1)
+    return x.flatten(0, 1).index_select(0, kept), targets.index_select(0, kept)

@@ -1,0 +1,178 @@
+"""LM4MT: one causal Transformer reads the source and writes the target (Wang et al. 2021)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from triptych.batch import BOS, PAD, Batch, Prediction, Vocabulary
+from triptych.errors import UserError
+from triptych.layers.embedding import TransformerInput, Vocabularies
+from triptych.layers.transformer import Sizes, Stack
+from triptych.models.base import AttentionMap, State, Trace, TranslationModel, padding_mask
+
+SOURCE_ATTENTIONS = ("causal", "bidirectional")
+
+
+class LM4MT(TranslationModel):
+    """A decoder-only model over ``<en> source <fr> target </s>``, or, without tags, ``source </s> <s> target </s>``.
+
+    With causal source attention (the paper) it also predicts the source tokens, each from those before it, which the
+    loss weighs as L_AE. With bidirectional source attention (a prefix model) a source token would see itself, so it
+    predicts the target alone.
+
+    Args:
+        vocabulary: must be joint.
+        num_layers: blocks of the one stack.
+        language_tags: begin each side with its tag.
+        source_attention: ``causal`` or ``bidirectional``.
+        tying: as in ``Vocabularies``; there is one embedding, so ``decoder`` and ``three_way`` are the same.
+        max_length: rows of a table of learned positions, for source and target together.
+
+    Raises:
+        UserError: separate vocabularies, an unknown source attention, sizes that do not fit (see ``Sizes``).
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        num_layers: int,
+        language_tags: bool,
+        source_attention: str,
+        d_model: int,
+        num_heads: int,
+        d_k: int | None,
+        d_v: int | None,
+        d_ff: int,
+        activation: str,
+        norm: str,
+        norm_position: str,
+        positions: str,
+        max_length: int,
+        bias: bool,
+        dropout: float,
+        attention_dropout: float,
+        activation_dropout: float,
+        embedding_dropout: float,
+        tying: str,
+    ) -> None:
+        super().__init__()
+        if not vocabulary.joint:
+            raise UserError("LM4MT reads both sides with one vocabulary; set tokenizer.joint=true.")
+        if source_attention not in SOURCE_ATTENTIONS:
+            raise UserError(
+                f"model.source_attention={source_attention} is unknown; choose one of {', '.join(SOURCE_ATTENTIONS)}."
+            )
+        sizes = Sizes(
+            d_model=d_model,
+            num_heads=num_heads,
+            d_k=d_k,
+            d_v=d_v,
+            d_ff=d_ff,
+            activation=activation,
+            norm=norm,
+            norm_position=norm_position,
+            positions=positions,
+            bias=bias,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            activation_dropout=activation_dropout,
+            embedding_dropout=embedding_dropout,
+        )
+        self.causal = source_attention == "causal"
+        self.tags = (vocabulary.src_tag, vocabulary.tgt_tag) if language_tags else None
+        self.vocabularies = Vocabularies(vocabulary=vocabulary, size=d_model, tying=tying, one_input=True)
+        self.input = TransformerInput(
+            d_model=d_model, positions=positions, max_length=max_length, dropout=embedding_dropout
+        )
+        self.stack = Stack(sizes, num_layers=num_layers, cross=False)
+
+    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
+        joint, src_lengths, lengths = self.sequence(batch)
+        inputs, targets = joint[:, :-1], joint[:, 1:]
+        positions = torch.arange(inputs.shape[1], device=joint.device).unsqueeze(0)
+        x = self.input(self.vocabularies.tgt, inputs, positions)
+        rotations = self.stack.rotations(positions)
+        mask = None if self.causal else prefix_mask(inputs.shape[1], src_lengths)
+        traces = (None if trace is None else trace.setdefault("sequence", []), None)
+        for block in self.stack.blocks:
+            x, _ = block(x, mask=mask, causal=self.causal, by=rotations, traces=traces)
+        place = positions + 1  # of the target, in the sequence
+        is_source = (place < src_lengths[:, None]) & self.causal
+        is_target = (place > src_lengths[:, None]) & (place < lengths[:, None])
+        kept = (is_source | is_target).flatten().nonzero().squeeze(1)
+        return Prediction(
+            hidden=self.stack.norm(x.flatten(0, 1).index_select(0, kept)),
+            weight=self.vocabularies.output_weight,
+            targets=targets.flatten().index_select(0, kept),
+            is_source=is_source.flatten().index_select(0, kept),
+        )
+
+    def sequence(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Source and target of each pair end to end (B, L), padding behind; the sources' lengths (B,), and both's (B,)."""
+        src, tgt = self.prefix(batch.src), self.suffix(batch.tgt)
+        ends = batch.src_lengths[:, None]
+        lengths = batch.src_lengths + batch.tgt_lengths
+        place = torch.arange(int(lengths.max()), device=src.device).expand(len(batch), -1)
+        from_src = src.gather(1, place.clamp(max=src.shape[1] - 1))
+        from_tgt = tgt.gather(1, (place - ends).clamp(0, tgt.shape[1] - 1))
+        joint = torch.where(place < ends, from_src, from_tgt)
+        return joint.masked_fill(place >= lengths[:, None], PAD), batch.src_lengths, lengths
+
+    def prefix(self, src: Tensor) -> Tensor:
+        """``source </s>`` (B, S) as it stands, or ``<en> source``, which is as long."""
+        if self.tags is None:
+            return src
+        return torch.cat([torch.full_like(src[:, :1], self.tags[0]), src[:, :-1]], dim=1)
+
+    def suffix(self, tgt: Tensor) -> Tensor:
+        """Target ids, the ``<s>`` before them replaced by the target's tag."""
+        return tgt if self.tags is None else tgt.masked_fill(tgt == BOS, self.tags[1])
+
+    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+        positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
+        x = self.input(self.vocabularies.tgt, self.prefix(src), positions)
+        rotations = self.stack.rotations(positions)
+        visible = padding_mask(src, src_lengths)
+        state = {"position": src_lengths, "visible": visible}
+        for i, block in enumerate(self.stack.blocks):
+            x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
+                x, mask=None if self.causal else visible, causal=self.causal, by=rotations
+            )
+        return state
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        position = state["position"].unsqueeze(1)
+        x = self.input(self.vocabularies.tgt, self.suffix(tokens.unsqueeze(1)), position)
+        rotations = self.stack.rotations(position)
+        visible = torch.cat([state["visible"], torch.ones_like(state["visible"][..., :1])], dim=-1)
+        state = {**state, "position": state["position"] + 1, "visible": visible}
+        for i, block in enumerate(self.stack.blocks):
+            x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
+                x, mask=visible, by=rotations, past=(state[f"key.{i}"], state[f"value.{i}"])
+            )
+        return self.stack.norm(x.squeeze(1)) @ self.vocabularies.output_weight.T, state
+
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        trace: Trace = {}
+        self(batch, trace)
+        inputs = self.sequence(batch)[0][:, :-1]
+        return [AttentionMap("sequence", torch.stack(trace["sequence"], 1), inputs, inputs, "joint", "joint")]
+
+    def flops(self, src_length: int, tgt_length: int) -> int:
+        predicted = (src_length - 1 if self.causal else 0) + tgt_length - 1
+        return (
+            self.stack.flops(src_length + tgt_length - 1) + 2 * predicted * self.vocabularies.output_weight.numel()
+        )
+
+    @property
+    def embedding_parameters(self) -> int:
+        return self.vocabularies.num_parameters
+
+
+def prefix_mask(length: int, src_lengths: Tensor) -> Tensor:
+    """(B, 1, L, L): every position sees the whole source and what stands before it, itself included."""
+    place = torch.arange(length, device=src_lengths.device)
+    causal = place[None, :] <= place[:, None]
+    return (causal | (place < src_lengths[:, None, None]))[:, None]

@@ -1,0 +1,146 @@
+"""The encoder-decoder Transformer (Vaswani et al. 2017)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from triptych.batch import Batch, Prediction, Vocabulary
+from triptych.layers.embedding import TransformerInput, Vocabularies
+from triptych.layers.transformer import Sizes, Stack
+from triptych.models.base import AttentionMap, State, Trace, TranslationModel, keep_targets, padding_mask
+
+
+class Transformer(TranslationModel):
+    """An encoder that reads the source, a decoder that attends to it.
+
+    Args:
+        vocabulary: sizes of the vocabularies.
+        encoder_layers, decoder_layers: blocks of each stack.
+        tying: which vocabulary matrices are one, see ``Vocabularies``.
+        max_length: rows of a table of learned positions.
+        sizes: what the blocks share, see ``Sizes``; given flat, by its field names.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        encoder_layers: int,
+        decoder_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_k: int | None,
+        d_v: int | None,
+        d_ff: int,
+        activation: str,
+        norm: str,
+        norm_position: str,
+        positions: str,
+        max_length: int,
+        bias: bool,
+        dropout: float,
+        attention_dropout: float,
+        activation_dropout: float,
+        embedding_dropout: float,
+        tying: str,
+    ) -> None:
+        super().__init__()
+        sizes = Sizes(
+            d_model=d_model,
+            num_heads=num_heads,
+            d_k=d_k,
+            d_v=d_v,
+            d_ff=d_ff,
+            activation=activation,
+            norm=norm,
+            norm_position=norm_position,
+            positions=positions,
+            bias=bias,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            activation_dropout=activation_dropout,
+            embedding_dropout=embedding_dropout,
+        )
+        self.vocabularies = Vocabularies(vocabulary=vocabulary, size=d_model, tying=tying)
+        inputs = {"d_model": d_model, "positions": positions, "max_length": max_length, "dropout": embedding_dropout}
+        self.src_input = TransformerInput(**inputs)
+        self.tgt_input = TransformerInput(**inputs)
+        self.encoder = Stack(sizes, num_layers=encoder_layers, cross=False)
+        self.decoder = Stack(sizes, num_layers=decoder_layers, cross=True)
+
+    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
+        mask = padding_mask(batch.src, batch.src_lengths)
+        memory = self.encode(batch.src, mask, trace)
+        tgt = batch.tgt[:, :-1]
+        positions = torch.arange(tgt.shape[1], device=tgt.device).unsqueeze(0)
+        x = self.tgt_input(self.vocabularies.tgt, tgt, positions)
+        rotations = self.decoder.rotations(positions)
+        traces = (None, None) if trace is None else (trace.setdefault("decoder", []), trace.setdefault("cross", []))
+        for block in self.decoder.blocks:
+            keys_values = block.cross_attention.keys_values(memory)
+            x, _ = block(x, causal=True, by=rotations, memory=keys_values, memory_mask=mask, traces=traces)
+        hidden, targets = keep_targets(x, batch)
+        return Prediction(
+            hidden=self.decoder.norm(hidden),
+            weight=self.vocabularies.output_weight,
+            targets=targets,
+            is_source=torch.zeros_like(targets, dtype=torch.bool),
+        )
+
+    def encode(self, src: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
+        """Sources (B, S), visible where mask (B, 1, 1, S) is True, to the memory (B, S, d_model)."""
+        positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
+        x = self.src_input(self.vocabularies.src, src, positions)
+        rotations = self.encoder.rotations(positions)
+        traces = (None if trace is None else trace.setdefault("encoder", []), None)
+        for block in self.encoder.blocks:
+            x, _ = block(x, mask=mask, by=rotations, traces=traces)
+        return self.encoder.norm(x)
+
+    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+        mask = padding_mask(src, src_lengths)
+        memory = self.encode(src, mask)
+        state = {"mask": mask, "position": torch.zeros_like(src_lengths)}
+        for i, block in enumerate(self.decoder.blocks):
+            state[f"memory_key.{i}"], state[f"memory_value.{i}"] = block.cross_attention.keys_values(memory)
+            state[f"key.{i}"], state[f"value.{i}"] = block.self_attention.keys_values(memory[:, :0])
+        return state
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        position = state["position"].unsqueeze(1)
+        x = self.tgt_input(self.vocabularies.tgt, tokens.unsqueeze(1), position)
+        rotations = self.decoder.rotations(position)
+        state = {**state, "position": state["position"] + 1}
+        for i, block in enumerate(self.decoder.blocks):
+            x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
+                x,
+                by=rotations,
+                past=(state[f"key.{i}"], state[f"value.{i}"]),
+                memory=(state[f"memory_key.{i}"], state[f"memory_value.{i}"]),
+                memory_mask=state["mask"],
+            )
+        return self.decoder.norm(x.squeeze(1)) @ self.vocabularies.output_weight.T, state
+
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        trace: Trace = {}
+        self(batch, trace)
+        tgt = batch.tgt[:, :-1]
+        axes = {"encoder": ("src", "src"), "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}
+        ids = {"src": batch.src, "tgt": tgt}
+        return [
+            AttentionMap(name, torch.stack(trace[name], 1), ids[query], ids[key], query, key)
+            for name, (query, key) in axes.items()
+        ]
+
+    def flops(self, src_length: int, tgt_length: int) -> int:
+        steps = tgt_length - 1
+        return (
+            self.encoder.flops(src_length)
+            + self.decoder.flops(steps, src_length)
+            + 2 * steps * self.vocabularies.output_weight.numel()
+        )
+
+    @property
+    def embedding_parameters(self) -> int:
+        return self.vocabularies.num_parameters

@@ -1,0 +1,176 @@
+"""A run's folder: its resolved config, checkpoints, translations and result; and how to load one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from triptych.batch import Batch
+from triptych.errors import UserError
+from triptych.files import replacing
+from triptych.models.base import TranslationModel
+from triptych.search import Search, decode
+from triptych.tokenizer import Tokenizer
+from triptych.training.loss import linear_cross_entropy
+
+UNIDENTIFYING = ("output", "cache", "logger", "run_dir")
+"""Keys that change where a run goes, and not what it computes."""
+
+
+def config_hash(config: DictConfig) -> str:
+    """8 hexadecimal digits that identify what a resolved config computes."""
+    plain = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(plain, dict)
+    identifying = {key: value for key, value in plain.items() if key not in UNIDENTIFYING}
+    return hashlib.sha256(json.dumps(identifying, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def run_name(overrides: Sequence[str], digest: str) -> str:
+    """A folder's name: the overrides that matter, and the config's hash."""
+    told = [o for o in overrides if o.split("=")[0].lstrip("+~") not in UNIDENTIFYING and not o.startswith("hydra.")]
+    name = re.sub(r"[^\w=.,+-]+", "_", ",".join(told)) or "default"
+    return f"{name[:150]}-{digest}"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where a run keeps what."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.yaml"
+
+    @property
+    def result(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def last(self) -> Path:
+        return self.checkpoints / "last.ckpt"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.path / "tokenizer"
+
+    @property
+    def translations(self) -> Path:
+        return self.path / "translations"
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes beside, then renames: a reader sees the whole file or none."""
+    with replacing(path) as beside:
+        beside.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """One line each, likewise atomic."""
+    with replacing(path) as beside:
+        beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def average(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
+    """The mean of the model weights of several checkpoints (Vaswani et al. 2017, section 6.1)."""
+    states = [weights(path) for path in paths]
+    return {name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]}
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    """The model's weights in a checkpoint, on the CPU."""
+    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+    return {name.removeprefix("model."): tensor for name, tensor in state.items() if name.startswith("model.")}
+
+
+class Translator:
+    """A trained run, ready for use.
+
+    Attributes:
+        model: the architecture with its trained weights, in evaluation mode.
+        tokenizer: the run's.
+        config: the run's resolved config.
+    """
+
+    def __init__(self, model: TranslationModel, tokenizer: Tokenizer, config: DictConfig, device: str) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.config = config
+        self.device = torch.device(device)
+
+    def translate(self, lines: Sequence[str], search: Search | None = None, batch_tokens: int = 4096) -> list[str]:
+        """One translation a line, in the order of the lines; an empty line stays empty."""
+        return [best[0][0] if best else "" for best in self.n_best(lines, search, batch_tokens)]
+
+    def n_best(
+        self, lines: Sequence[str], search: Search | None = None, batch_tokens: int = 4096
+    ) -> list[list[tuple[str, float]]]:
+        """Up to ``search.n_best`` translations a line, best first, each with its score; none for an empty line."""
+        filled = [i for i, line in enumerate(lines) if line.strip()]
+        ids = self.tokenizer.encode([lines[i] for i in filled], "src")
+        search = search or instantiate(self.config.search)
+        found = decode(self.model, ids, search=search, batch_tokens=batch_tokens, device=self.device)
+        results: list[list[tuple[str, float]]] = [[] for _ in lines]
+        for i, hypotheses in zip(filled, found, strict=True):
+            texts = self.tokenizer.decode([h.tokens for h in hypotheses], "tgt")
+            results[i] = [(text, h.score) for text, h in zip(texts, hypotheses, strict=True)]
+        return results
+
+    @torch.inference_mode()
+    def score(self, src: Sequence[str], tgt: Sequence[str]) -> list[float]:
+        """log p(target | source) of each pair, in nats, ``</s>`` included.
+
+        Raises:
+            UserError: lists of unequal length.
+        """
+        if len(src) != len(tgt):
+            raise UserError(f"score was given {len(src)} sources and {len(tgt)} targets; give as many of each.")
+        scores = []
+        sides = zip(self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt"), strict=True)
+        for source, target in sides:
+            batch = Batch.from_ids([source], [target]).to(self.device)
+            prediction = self.model(batch)
+            ones = torch.ones_like(prediction.targets, dtype=torch.float32)
+            _, nll = linear_cross_entropy(prediction.hidden, prediction.weight, prediction.targets, ones, ones * 0)
+            scores.append(-float(nll[~prediction.is_source].sum()))
+        return scores
+
+
+def load(run: str | Path, checkpoint: str = "best", device: str = "cpu") -> Translator:
+    """The run of a folder, with the weights of ``checkpoints/<checkpoint>.ckpt``: ``best``, ``last`` or ``averaged``.
+
+    Raises:
+        UserError: no such run, no such checkpoint, or a tokenizer that the checkpoint was not trained with.
+    """
+    folder = RunFolder(Path(run))
+    if not folder.config.exists():
+        raise UserError(f"run={run} is no run folder (it has no config.yaml); give the folder that `triptych train` made.")
+    path = folder.checkpoints / f"{checkpoint}.ckpt"
+    if not path.exists():
+        there = sorted(p.stem for p in folder.checkpoints.glob("*.ckpt"))
+        raise UserError(f"run={run} has no checkpoint '{checkpoint}'; it has {', '.join(there) or 'none yet'}.")
+    config = OmegaConf.load(folder.config)
+    assert isinstance(config, DictConfig)
+    tokenizer = Tokenizer.load(folder.tokenizer)
+    stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    if stored["tokenizer"] != tokenizer.fingerprint:
+        raise UserError(
+            f"run={run}: its tokenizer {tokenizer.fingerprint} is not the one that its checkpoint was trained with, "
+            f"{stored['tokenizer']}; put the right tokenizer folder back."
+        )
+    model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
+    model.load_state_dict(weights(path))
+    return Translator(model.eval().to(device), tokenizer, config, device)

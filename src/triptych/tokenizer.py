@@ -1,0 +1,239 @@
+"""SentencePiece tokenizers (Kudo and Richardson 2018, https://aclanthology.org/D18-2012): text to ids and back.
+
+Every vocabulary begins with ``<pad> <unk> <s> </s>`` (ids 0 to 3, see ``batch.py``), then the two language tags
+(ids 4 and 5). The tags are control symbols, which SentencePiece never produces from text: a sentence that contains
+``<en>`` is spelled out of ordinary pieces.
+
+Text is taken as it is: the normalisation rule is ``identity``, spaces are kept and every character of the training
+text gets a piece, so that decoding gives back what was encoded. SentencePiece's usual rule, ``nmt_nfkc``, rewrites
+quotes, spaces and widths, and a reference that has been through it is no longer the published one. With
+``byte_fallback`` the round trip holds for any text; without it a character that training never saw becomes ``<unk>``.
+The one exception is ``▁`` (U+2581), SentencePiece's own sign for a space, which comes back as a space.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import sentencepiece
+
+from triptych.batch import BOS, EOS, PAD, UNK, Vocabulary
+from triptych.errors import UserError
+from triptych.files import replacing
+
+SRC_TAG, TGT_TAG = 4, 5
+"""Ids of the language tags in every vocabulary, first the source's."""
+
+SIDES = ("src", "tgt")
+ALGORITHMS = ("bpe", "unigram", "char")
+
+_SILENT = frozenset((PAD, BOS, EOS, SRC_TAG, TGT_TAG))
+_SETTINGS = "tokenizer.json"
+
+
+class ParallelText(Protocol):
+    """What training a tokenizer needs of a corpus: the two languages, and the two lists of lines of each split."""
+
+    @property
+    def languages(self) -> tuple[str, str]: ...
+
+    @property
+    def splits(self) -> Mapping[str, tuple[list[str], list[str]]]: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What identifies a trained tokenizer, kept beside its models."""
+
+    name: str
+    fingerprint: str
+    languages: tuple[str, str]
+    joint: bool
+    sampling: float
+
+
+class Tokenizer:
+    """Two trained vocabularies, or one shared by both sides.
+
+    Attributes:
+        name: for tables, such as ``bpe-joint-8000``.
+        fingerprint: 16 hexadecimal digits over the settings and the training text.
+        languages: source and target language.
+        joint: whether both sides share one vocabulary.
+        sampling: the strength of subword sampling in training, 0 for none.
+        vocabulary: what a model must know.
+    """
+
+    def __init__(self, settings: Settings, models: Mapping[str, bytes]) -> None:
+        self.name = settings.name
+        self.fingerprint = settings.fingerprint
+        self.languages = settings.languages
+        self.joint = settings.joint
+        self.sampling = settings.sampling
+        self._settings = settings
+        self._models = dict(models)
+        loaded = {name: sentencepiece.SentencePieceProcessor(model_proto=model) for name, model in models.items()}
+        self._processors = {side: loaded["joint" if settings.joint else side] for side in SIDES}
+        self.vocabulary = Vocabulary(
+            src_size=self._processors["src"].get_piece_size(),
+            tgt_size=self._processors["tgt"].get_piece_size(),
+            joint=settings.joint,
+            src_tag=SRC_TAG,
+            tgt_tag=TGT_TAG,
+        )
+
+    def encode(self, lines: Sequence[str], side: str, sample: bool = False) -> list[list[int]]:
+        """Text to bare ids, without ``<s>``, ``</s>`` or a tag; an empty line gives an empty list.
+
+        Args:
+            side: ``src`` or ``tgt``.
+            sample: draw one of the line's segmentations, by BPE dropout (Provilkov et al. 2020) with probability
+                ``sampling``, or from the unigram lattice (Kudo 2018) with smoothing ``sampling``. The draw depends on
+                the last ``seed_sampling`` and on what this thread has drawn since.
+        """
+        processor = self._processors[side]
+        if not sample:
+            return processor.encode(list(lines))
+        # One thread, since every further one would start from the same seed.
+        return processor.encode(
+            list(lines), enable_sampling=True, alpha=self.sampling, nbest_size=-1, num_threads=1
+        )
+
+    def decode(self, ids: Sequence[Sequence[int]], side: str) -> list[str]:
+        """Ids to text. Special ids are dropped, except ``<unk>``, which shows as `` ⁇ ``."""
+        return self._processors[side].decode([[int(i) for i in row if i not in _SILENT] for row in ids])
+
+    def pieces(self, ids: Sequence[int], side: str) -> list[str]:
+        """One name an id, special ids included (``<s>``, ``<en>``): for plots and for BLEU over pieces."""
+        return self._processors[side].id_to_piece([int(i) for i in ids])
+
+    def save(self, folder: Path) -> None:
+        """Writes the models and, last, the settings that make the folder a tokenizer."""
+        for name, model in self._models.items():
+            with replacing(folder / f"{name}.model") as path:
+                path.write_bytes(model)
+        with replacing(folder / _SETTINGS) as path:
+            path.write_text(json.dumps(asdict(self._settings), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Tokenizer:
+        """Raises ``UserError`` where ``folder`` holds no tokenizer."""
+        try:
+            stored = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+            settings = Settings(**{**stored, "languages": tuple(stored["languages"])})
+            names = ("joint",) if settings.joint else SIDES
+            return cls(settings, {name: (folder / f"{name}.model").read_bytes() for name in names})
+        except FileNotFoundError as error:
+            raise UserError(f"'{folder}' holds no tokenizer: {Path(error.filename).name} is missing.") from error
+
+
+def seed_sampling(seed: int) -> None:
+    """Makes the next sampled encodings of this thread a function of ``seed`` (its lower 32 bits)."""
+    sentencepiece.set_random_generator_seed(seed % 2**32)
+
+
+class SentencePieceTrainer:
+    """Settings of a tokenizer, ready to be trained on a corpus.
+
+    Args:
+        algorithm: ``bpe`` (Sennrich et al. 2016), ``unigram`` (Kudo 2018) or ``char``.
+        joint: one vocabulary for both sides, or one each.
+        byte_fallback: spell unknown characters as UTF-8 bytes (256 more pieces) instead of ``<unk>``.
+        vocab_size: pieces of each vocabulary, special ids counted, met exactly; ``char`` takes every character of
+            the training text and has none.
+        sampling: BPE dropout probability or unigram smoothing in training, 0 for none; ``char`` has none.
+
+    Raises:
+        UserError: for an unknown algorithm or an option that the algorithm does not have.
+    """
+
+    def __init__(
+        self, *, algorithm: str, joint: bool, byte_fallback: bool, vocab_size: int | None = None, sampling: float = 0.0
+    ) -> None:
+        if algorithm not in ALGORITHMS:
+            raise UserError(f"tokenizer.algorithm={algorithm} is unknown; allowed are {', '.join(ALGORITHMS)}.")
+        if algorithm == "char" and (vocab_size is not None or sampling):
+            raise UserError("tokenizer.algorithm=char has neither vocab_size nor sampling; leave both out.")
+        if algorithm != "char" and (vocab_size is None or vocab_size <= TGT_TAG):
+            raise UserError(f"tokenizer.vocab_size={vocab_size} must be more than the {TGT_TAG + 1} special pieces.")
+        if not 0 <= sampling <= 1:
+            raise UserError(f"tokenizer.sampling={sampling} must lie between 0 (off) and 1.")
+        self.algorithm = algorithm
+        self.joint = joint
+        self.byte_fallback = byte_fallback
+        self.vocab_size = vocab_size
+        self.sampling = sampling
+
+    def fit(self, corpus: ParallelText, cache: Path) -> Tokenizer:
+        """The tokenizer of the training split, trained once and then loaded from ``cache``.
+
+        Raises:
+            UserError: where ``vocab_size`` does not fit the training text, with the bound.
+        """
+        src, tgt = corpus.splits["train"]
+        fingerprint = self._fingerprint(corpus.languages, src, tgt)
+        folder = Path(cache).expanduser() / "tokenizers" / fingerprint
+        if not folder.exists():
+            texts = {"joint": [*src, *tgt]} if self.joint else {"src": src, "tgt": tgt}
+            models = {name: self._train(lines, corpus.languages) for name, lines in texts.items()}
+            settings = Settings(self._name(models), fingerprint, corpus.languages, self.joint, self.sampling)
+            with replacing(folder) as beside:
+                Tokenizer(settings, models).save(beside)
+        return Tokenizer.load(folder)
+
+    def _fingerprint(self, languages: tuple[str, str], *texts: list[str]) -> str:
+        digest = hashlib.sha256(json.dumps([sentencepiece.__version__, vars(self), languages]).encode())
+        for lines in texts:
+            digest.update(f"{len(lines)}\n".encode())
+            digest.update("\n".join(lines).encode())
+        return digest.hexdigest()[:16]
+
+    def _name(self, models: Mapping[str, bytes]) -> str:
+        sizes = [sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size() for model in models.values()]
+        return f"{self.algorithm}-{'joint' if self.joint else 'separate'}-{'+'.join(map(str, dict.fromkeys(sizes)))}"
+
+    def _train(self, lines: list[str], languages: tuple[str, str]) -> bytes:
+        model = io.BytesIO()
+        size = {"use_all_vocab": True} if self.vocab_size is None else {"vocab_size": self.vocab_size}
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_writer=model,
+                model_type=self.algorithm,
+                **size,
+                byte_fallback=self.byte_fallback,
+                pad_id=PAD,
+                unk_id=UNK,
+                bos_id=BOS,
+                eos_id=EOS,
+                control_symbols=[f"<{language}>" for language in languages],
+                normalization_rule_name="identity",
+                remove_extra_whitespaces=False,
+                character_coverage=1.0,
+                # Longer lines would silently be left out.
+                max_sentence_length=max(len(line.encode()) for line in lines) + 1,
+                # The sums of the unigram model depend on how the text is split over threads.
+                num_threads=4,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise self._explain(str(error)) from error
+        return model.getvalue()
+
+    def _explain(self, message: str) -> Exception:
+        """SentencePiece's complaint about the vocabulary's size as a ``UserError``, any other as it is."""
+        given = f"tokenizer.vocab_size={self.vocab_size}"
+        if found := re.search(r"too high .* <= (\d+)", message):
+            return UserError(f"{given} is more than the training text can fill; at most {found[1]} is allowed.")
+        if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
+            return UserError(
+                f"{given} has no room for every character of the training text; at least {found[1]} is needed."
+            )
+        return RuntimeError(message)

@@ -1,0 +1,146 @@
+"""What happens beside training: BLEU, samples, progress, and saving on Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.loggers import WandbLogger
+
+from triptych.data.store import Store
+from triptych.metrics import corpus_scores
+from triptych.search import Search, decode
+from triptych.tokenizer import Tokenizer
+from triptych.training.task import TranslationTask
+
+
+class ValidationBleu(Callback):
+    """Translates the validation set greedily at every n-th validation, logs BLEU, and shows a few translations.
+
+    Args:
+        store: the validation ids.
+        lines: source and reference lines of the same pairs.
+        tokenizer: to read them.
+        search: how to translate.
+        batch_tokens: padded source tokens that are translated at a time.
+        every: validations from one to the next.
+        samples: translations to show in the logger.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        lines: tuple[list[str], list[str]],
+        tokenizer: Tokenizer,
+        search: Search,
+        batch_tokens: int,
+        every: int,
+        samples: int,
+    ) -> None:
+        self.sources = [store.pair(i)[0].tolist() for i in range(len(store))]
+        self.lines = lines
+        self.tokenizer = tokenizer
+        self.search = search
+        self.batch_tokens = batch_tokens
+        self.every = every
+        self.samples = samples
+        self.validations = 0
+
+    def on_validation_epoch_end(self, trainer: lightning.Trainer, task: lightning.LightningModule) -> None:
+        if trainer.sanity_checking or not isinstance(task, TranslationTask):
+            return
+        self.validations += 1
+        if self.validations % self.every:
+            return
+        mine = range(trainer.global_rank, len(self.sources), trainer.world_size)
+        found = decode(
+            task.model,
+            [self.sources[i] for i in mine],
+            search=self.search,
+            batch_tokens=self.batch_tokens,
+            device=task.device,
+        )
+        texts = dict(zip(mine, self.tokenizer.decode([h[0].tokens for h in found], "tgt"), strict=True))
+        if trainer.world_size > 1:
+            gathered: list[Any] = [None] * trainer.world_size
+            torch.distributed.all_gather_object(gathered, texts)
+            texts = {i: text for part in gathered for i, text in part.items()}
+        hypotheses = [texts[i] for i in range(len(self.sources))]
+        scores = corpus_scores(hypotheses, self.lines[1])
+        task.log("validation/bleu", scores["bleu"], prog_bar=True, rank_zero_only=True)
+        if isinstance(trainer.logger, WandbLogger):
+            rows = list(zip(*self.lines, hypotheses, strict=True))[: self.samples]
+            trainer.logger.log_text("validation/samples", ["source", "reference", "translation"], [list(r) for r in rows])
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"validations": self.validations}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.validations = state_dict["validations"]
+
+
+class Progress(RichProgressBar):
+    """Lightning's bar, with the loss, tokens a second, and the time left of the whole budget."""
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        super().on_train_start(trainer, pl_module)
+        self._start = (time.perf_counter(), trainer.global_step)
+
+    def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
+        logged = trainer.logged_metrics
+        shown = {
+            "loss": f"{float(logged['train/loss']):.3f}" if "train/loss" in logged else "…",
+            "tokens/s": f"{float(logged['train/tokens_per_second']):,.0f}" if "train/loss" in logged else "…",
+            "perplexity": f"{float(logged['validation/perplexity']):.2f}" if "validation/perplexity" in logged else "…",
+            "bleu": f"{float(logged['validation/bleu']):.1f}" if "validation/bleu" in logged else "…",
+        }
+        done = trainer.global_step - self._start[1]
+        if done:
+            left = (trainer.max_steps - trainer.global_step) * (time.perf_counter() - self._start[0]) / done
+            shown["left"] = f"{int(left) // 60}:{int(left) % 60:02d}"
+        return {name: value for name, value in shown.items() if value != "…"}
+
+
+class SaveOnInterrupt(Callback):
+    """Ctrl-C loses nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        if isinstance(exception, KeyboardInterrupt) and trainer.global_step:
+            beside = self.path.with_suffix(".partial")
+            trainer.save_checkpoint(beside)
+            beside.replace(self.path)
+
+
+def checkpoints(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:
+    """Best by ``validation/loss`` or ``validation/bleu`` (weights alone), the last, and the last ``keep`` to average."""
+    best = ModelCheckpoint(
+        folder,
+        filename="best",
+        monitor=f"validation/{monitor}",
+        mode="max" if monitor == "bleu" else "min",
+        save_weights_only=True,
+        enable_version_counter=False,
+    )
+    last = ModelCheckpoint(folder, filename="last", monitor=None, save_top_k=1, enable_version_counter=False)
+    if keep <= 1:
+        return [best, last]
+    recent = ModelCheckpoint(
+        folder,
+        filename="recent-{step}",
+        monitor="step",
+        mode="max",
+        save_top_k=keep,
+        save_weights_only=True,
+        auto_insert_metric_name=False,
+    )
+    return [best, last, recent]

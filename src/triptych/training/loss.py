@@ -1,0 +1,144 @@
+"""L = lambda(s/S) * L_AE + L_MT (Wang et al. 2021), one loss for every architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from triptych.batch import Prediction
+from triptych.errors import UserError
+
+CHUNK_ELEMENTS = 4_000_000
+"""Logits that exist at one time: enough to keep a matrix product busy, too few to matter beside the activations."""
+
+
+@dataclass
+class LossParts:
+    """What one batch contributes.
+
+    Attributes:
+        loss: () with a gradient: the batch's share of its optimizer step's L.
+        weight: lambda, at this step.
+        translation: () sum of the negative log-likelihoods of target tokens, in nats, without label smoothing.
+        autoencode: () the same for source tokens.
+        translation_tokens, autoencode_tokens: () how many there were.
+    """
+
+    loss: Tensor
+    weight: float
+    translation: Tensor
+    autoencode: Tensor
+    translation_tokens: Tensor
+    autoencode_tokens: Tensor
+
+
+class TranslationLoss(nn.Module):
+    """Each term a mean over its own tokens, across the whole optimizer step (``Batch.step_tokens``).
+
+    Args:
+        label_smoothing: epsilon on L_MT; L_AE has none, as in the article.
+        autoencode: lambda, a function of training progress in [0, 1].
+
+    Raises:
+        UserError: a smoothing outside [0, 1).
+    """
+
+    def __init__(self, *, label_smoothing: float, autoencode: Callable[[float], float]) -> None:
+        super().__init__()
+        if not 0 <= label_smoothing < 1:
+            raise UserError(f"loss.label_smoothing={label_smoothing} must be at least 0 and less than 1.")
+        self.label_smoothing = label_smoothing
+        self.autoencode = autoencode
+
+    def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
+        """The loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
+        weight = self.autoencode(progress)
+        hidden, targets, is_source = prediction.hidden, prediction.targets, prediction.is_source
+        if weight == 0:
+            kept = (~is_source).nonzero().squeeze(1)
+            hidden, targets, is_source = (x.index_select(0, kept) for x in (hidden, targets, is_source))
+        src_tokens, tgt_tokens = step_tokens.float().clamp(min=1).unbind()
+        token_weights = torch.where(is_source, weight / src_tokens, 1 / tgt_tokens)
+        smoothing = torch.where(is_source, 0.0, self.label_smoothing)
+        loss, nll = linear_cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing)
+        return LossParts(
+            loss=loss,
+            weight=weight,
+            translation=nll.masked_fill(is_source, 0).sum(),
+            autoencode=nll.masked_fill(~is_source, 0).sum(),
+            translation_tokens=(~is_source).sum(),
+            autoencode_tokens=is_source.sum(),
+        )
+
+
+def linear_cross_entropy(
+    hidden: Tensor, weight: Tensor, targets: Tensor, token_weights: Tensor, smoothing: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Weighted cross-entropy of ``hidden @ weight.T``, whose (N, V) logits never exist whole.
+
+    A token's loss is (1 - eps) * -log p(target) + eps * mean over the vocabulary of -log p (Szegedy et al. 2016).
+
+    Args:
+        hidden: (N, D).
+        weight: (V, D).
+        targets: (N,) ids.
+        token_weights: (N,) what each token's loss counts in the sum.
+        smoothing: (N,) eps of each token.
+
+    Returns:
+        The weighted sum (), and each token's negative log-likelihood (N,), without a gradient.
+    """
+    loss, nll = _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, torch.is_grad_enabled())
+    return loss, nll
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    """The gradient is made in the forward pass, while a chunk's logits are at hand; the backward pass scales it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        token_weights: Tensor,
+        smoothing: Tensor,
+        with_gradient: bool,
+    ) -> tuple[Tensor, Tensor]:
+        device = hidden.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+        low_weight = weight.to(dtype)
+        size = weight.shape[0]
+        loss = hidden.new_zeros((), dtype=torch.float32)
+        nll = hidden.new_empty(len(hidden), dtype=torch.float32)
+        grad_hidden = torch.empty_like(hidden) if with_gradient else None
+        grad_weight = torch.zeros_like(weight) if with_gradient else None
+        rows = max(1, CHUNK_ELEMENTS // size)
+        with torch.autocast(device, enabled=False):
+            for i in range(0, len(hidden), rows):
+                chunk = slice(i, i + rows)
+                low_hidden, target = hidden[chunk].to(dtype), targets[chunk, None]
+                eps, token_weight = smoothing[chunk], token_weights[chunk]
+                logits = (low_hidden @ low_weight.T).float()
+                normaliser = logits.logsumexp(dim=-1)
+                nll[chunk] = normaliser - logits.gather(1, target).squeeze(1)
+                uniform = normaliser - logits.mean(dim=-1)
+                loss += (token_weight * ((1 - eps) * nll[chunk] + eps * uniform)).sum()
+                if grad_hidden is not None and grad_weight is not None:
+                    grad = logits.sub_(normaliser[:, None]).exp_()  # softmax, less the smoothed target
+                    grad.sub_((eps / size)[:, None]).scatter_add_(1, target, (eps - 1)[:, None])
+                    grad = grad.mul_(token_weight[:, None]).to(dtype)
+                    grad_hidden[chunk] = grad @ low_weight
+                    grad_weight += grad.T @ low_hidden
+        ctx.save_for_backward(grad_hidden, grad_weight)
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        grad_hidden, grad_weight = ctx.saved_tensors
+        return grad_hidden * grad_loss, grad_weight * grad_loss, None, None, None, None

@@ -1,0 +1,146 @@
+"""The LightningModule: one for every architecture."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import lightning
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torchmetrics import MeanMetric
+
+from triptych.batch import Batch
+from triptych.models.base import TranslationModel
+from triptych.training.consumed import Consumed
+from triptych.training.loss import LossParts, TranslationLoss
+
+Schedule = Callable[[int, int], float]
+
+
+class TranslationTask(lightning.LightningModule):
+    """Trains any ``TranslationModel`` by its contract.
+
+    Args:
+        model: the architecture.
+        loss: L = lambda * L_AE + L_MT.
+        optimizer: makes an optimizer of parameter groups and a learning rate.
+        schedule: the learning rate of step s (from 1) of S.
+        weight_decay: on matrices; biases and normalisation gains have none.
+        total_steps: S, optimizer steps of the whole budget.
+        log_every: optimizer steps between two lines of the log.
+        tokenizer: fingerprint that every checkpoint carries.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: TranslationModel,
+        loss: TranslationLoss,
+        optimizer: Callable[..., Optimizer],
+        schedule: Schedule,
+        weight_decay: float,
+        total_steps: int,
+        log_every: int,
+        tokenizer: str,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = loss
+        self.make_optimizer = optimizer
+        self.schedule = schedule
+        self.weight_decay = weight_decay
+        self.total_steps = total_steps
+        self.log_every = log_every
+        self.tokenizer = tokenizer
+        self.consumed = Consumed()
+        self.seconds = 0.0
+        self.validation_loss = MeanMetric()
+        self._window: list[LossParts] = []
+        self._window_start = (0.0, 0)
+
+    def configure_optimizers(self) -> Any:
+        matrices = [p for p in self.model.parameters() if p.dim() > 1]
+        vectors = [p for p in self.model.parameters() if p.dim() <= 1]
+        groups = [{"params": matrices, "weight_decay": self.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+        optimizer = self.make_optimizer([group for group in groups if group["params"]], lr=1.0)
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda i: self.schedule(i + 1, self.total_steps))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        """Counts what training consumes while it is still on the CPU, where reading lengths waits for nobody."""
+        if self.trainer.training:
+            self.consumed.update(batch)
+        return batch
+
+    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        return batch.to(device, non_blocking=True)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
+        self._window.append(replace(parts, loss=parts.loss.detach()))
+        # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
+        return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
+
+    def on_train_start(self) -> None:
+        self._started = time.perf_counter() - self.seconds
+        self._window_start = (time.perf_counter(), self.consumed.tokens_src + self.consumed.tokens_tgt)
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        self.seconds = time.perf_counter() - self._started
+        stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
+        if stepped and self.global_step % self.log_every == 0:
+            self._log_window()
+
+    def _log_window(self) -> None:
+        """Logs what has passed since the last line: only here does training wait for the device."""
+        sums = {
+            name: torch.stack([getattr(parts, name) for parts in self._window]).sum().item()
+            for name in ("loss", "translation", "autoencode", "translation_tokens", "autoencode_tokens")
+        }
+        tokens = self.consumed.tokens_src + self.consumed.tokens_tgt
+        now = time.perf_counter()
+        values = {
+            "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
+            "train/L_MT": sums["translation"] / max(1, sums["translation_tokens"]),
+            "train/lambda": self._window[-1].weight,
+            "train/lr": self.trainer.optimizers[0].param_groups[0]["lr"],
+            "train/tokens_per_second": (tokens - self._window_start[1])
+            * self.trainer.world_size
+            / (now - self._window_start[0]),
+            "train/tokens": float(tokens * self.trainer.world_size),
+        }
+        if sums["autoencode_tokens"]:
+            values["train/L_AE"] = sums["autoencode"] / sums["autoencode_tokens"]
+        self.log_dict(values)
+        self._window.clear()
+        self._window_start = (now, tokens)
+
+    def on_validation_epoch_start(self) -> None:
+        self._paused = time.perf_counter()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        parts = self.loss(self.model(batch), batch.step_tokens, progress=1.0)
+        self.validation_loss.update(parts.translation / parts.translation_tokens, parts.translation_tokens)
+
+    def on_validation_epoch_end(self) -> None:
+        loss = self.validation_loss.compute()
+        self.validation_loss.reset()
+        self.log_dict({"validation/loss": loss, "validation/perplexity": loss.exp()}, prog_bar=True)
+
+    def on_validation_end(self) -> None:
+        """Validation is no training time, whatever it did."""
+        paused = time.perf_counter() - self._paused
+        self._window_start = (self._window_start[0] + paused, self._window_start[1])
+        self._started = getattr(self, "_started", self._paused) + paused
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["tokenizer"] = self.tokenizer
+        checkpoint["consumed"] = {**self.consumed.state_dict(), "seconds": self.seconds}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.consumed.load_state_dict(checkpoint["consumed"])
+        self.seconds = checkpoint["consumed"]["seconds"]

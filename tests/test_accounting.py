@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from triptych import accounting
+from triptych.batch import Batch, Prediction
+from triptych.models.base import AttentionMap, State, Trace, TranslationModel
+
+
+class Counted(TranslationModel):
+    """An embedding of 10 x 4 that is also the projection, and one hidden matrix; flops = 1000 S + T."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(10, 4)
+        self.hidden = nn.Linear(4, 4, bias=False)
+        self.projection = nn.Linear(4, 10, bias=False)
+        self.projection.weight = self.embedding.weight
+        self.asked: list[tuple[int, int]] = []
+
+    def flops(self, src_length: int, tgt_length: int) -> int:
+        self.asked.append((src_length, tgt_length))
+        return 1000 * src_length + tgt_length
+
+    @property
+    def embedding_parameters(self) -> int:
+        return self.embedding.weight.numel()
+
+    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
+        raise NotImplementedError
+
+    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+        raise NotImplementedError
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        raise NotImplementedError
+
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        return []
+
+
+BATCH = Batch.from_ids([[4], [4, 5, 6], [7]], [[4, 5], [4], [8, 8]])
+
+
+def test_a_shared_matrix_is_counted_once() -> None:
+    assert accounting.parameters(Counted()) == (40 + 16, 16)
+
+
+def test_training_flops_are_three_forward_passes_without_padding() -> None:
+    # Pairs of (2, 4), (4, 3) and (2, 4) tokens, special ids counted.
+    assert accounting.training_flops(Counted(), BATCH) == 3 * (2004 + 4003 + 2004)
+
+
+def test_a_pair_of_lengths_is_asked_of_a_model_once() -> None:
+    model, other = Counted(), Counted()
+    first = accounting.training_flops(model, BATCH)
+    assert accounting.training_flops(model, BATCH) == first
+    assert sorted(model.asked) == [(2, 4), (4, 3)]
+    accounting.training_flops(other, BATCH)
+    assert sorted(other.asked) == [(2, 4), (4, 3)]
+
+
+def test_counting_does_not_keep_a_model_alive() -> None:
+    model = Counted()
+    accounting.training_flops(model, BATCH)
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None
+
+
+def test_6nd_gives_the_published_figure() -> None:
+    # Reading 000's encoder-decoder: 60M non-embedding parameters, 4.37B tokens, 1.57e18.
+    assert accounting.flops_6nd(60_000_000, 4_370_000_000) == pytest.approx(1.57e18, rel=0.003)
+
+
+@pytest.mark.parametrize(
+    ("name", "peak", "source"),
+    [
+        ("NVIDIA A100-SXM4-80GB", 312e12, "A100"),
+        ("NVIDIA H100 80GB HBM3", 989e12, "H100 SXM"),
+        ("NVIDIA H100 PCIe", 756e12, "H100 PCIe"),
+        ("NVIDIA H200", 989e12, "H200"),
+        ("Tesla V100-SXM2-16GB", 125e12, "V100 SXM2"),
+        ("Tesla V100-PCIE-32GB", 112e12, "V100 PCIe"),
+    ],
+)
+def test_known_gpus_have_the_dense_peak_of_their_datasheet(
+    monkeypatch: pytest.MonkeyPatch, name: str, peak: float, source: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
+    found, where = accounting.peak_flops("cuda:0")
+    assert found == peak
+    assert source in where
+    assert "datasheet" in where
+
+
+@pytest.mark.parametrize("name", ["NVIDIA GeForce GTX 1080", "NVIDIA H100 80GB HBM3 MIG 1g.10gb"])
+def test_other_gpus_are_measured(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
+    monkeypatch.setattr(accounting, "measured_flops", lambda device: (1.0, f"measured on {device}"))
+    assert accounting.peak_flops("cuda:1") == (1.0, "measured on cuda:1")
+
+
+def test_a_cpu_is_measured() -> None:
+    peak, source = accounting.peak_flops("cpu")
+    assert 1e8 < peak < 1e15
+    assert source == "measured here, float32 matrix product of 1024"
+
+
+def test_a_measured_rate_is_the_work_over_the_median_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([90.0, 1.0, 50.0, 2.0, 3.0, 1.0])
+    monkeypatch.setattr(accounting, "_seconds_of_product", lambda matrix: next(seconds))
+    assert accounting.measured_flops("cpu")[0] == 2 * 1024**3 / 2.0
+
+
+def test_mfu() -> None:
+    assert accounting.mfu(flops=3e12, seconds=2.0, peak=5e12) == pytest.approx(0.3)
+    for seconds, peak in ((0.0, 1.0), (1.0, 0.0)):
+        with pytest.raises(ValueError, match="positive"):
+            accounting.mfu(1.0, seconds, peak)
+
+
+def test_peak_memory_of_the_process_covers_what_it_holds() -> None:
+    block = torch.ones(2**24)
+    assert 4 * 2**24 < accounting.peak_memory_bytes("cpu") < 2**42
+    assert block.sum() == 2**24
+
+
+def test_peak_memory_of_a_gpu_is_that_of_its_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 7 if device.index == 1 else 0)
+    assert accounting.peak_memory_bytes("cuda:1") == 7
