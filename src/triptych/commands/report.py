@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
 from rich.measure import Measurement
+from rich.table import Table
 
 from triptych.files import replacing
 from triptych.report import figures, significance, tables
 from triptych.report.page import Row, Section, build_page
-from triptych.report.results import Run, find_runs, refuse_mixtures, test_sets
+from triptych.report.results import find_runs, refuse_mixtures, test_sets
 
 
 def main(argv: list[str]) -> int:
@@ -21,7 +23,10 @@ def main(argv: list[str]) -> int:
     Raises:
         UserError: no run is there, one cannot be read, or their scores were not made alike.
     """
-    parser = argparse.ArgumentParser(prog="triptych report", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="triptych report",
+        description="Prints the table of the runs below a folder; writes report.md, .tex, .csv and .html.",
+    )
     parser.add_argument("folder", type=Path, help="every run below it is reported")
     parser.add_argument("--out", type=Path, help="where the files go (default: the folder itself)")
     arguments = parser.parse_args(argv)
@@ -30,16 +35,59 @@ def main(argv: list[str]) -> int:
     runs = find_runs(arguments.folder)
     refuse_mixtures(runs)
     folded = tables.fold_seeds(tables.tidy(runs))
-    shown = tables.columns(runs)
-    cells = tables.render_cells(folded, shown)
-    members = [[runs[i] for i in row] for row in folded["members"]]
+    cells = tables.render_cells(folded, tables.columns(runs))
     notes = tables.signatures(runs)
     title = f"Runs of {arguments.folder.resolve().name}"
+    arms = {label: [runs[i] for i in rows] for label, rows in zip(folded["label"], folded["members"], strict=True)}
+    tests = compare_arms(arms, test_sets(runs))
 
-    done = {label: group for label, group in zip(folded["label"], members, strict=True) if group[0].result}
-    tests = _significance(done, runs)
-    sections = [*_figures(done, members, folded, runs), *tests]
     _print(tables.to_rich(cells, title, notes))
     for test in tests:
         _print(tables.to_rich(test.table, test.title, test.notes))
+    every = [(cells, notes), *((test.table, test.notes) for test in tests)]
+    colours = figures.colours(list(arms))
+    rows = [
+        Row(line, colours[label], group)
+        for line, (label, group) in zip(cells.itertuples(index=False), arms.items(), strict=True)
+    ]
+    page = build_page(title, cells.columns, rows, notes, [*draw(arms, test_sets(runs)), *tests], out)
+    _write(out / "report.md", f"# {title}\n\n" + "\n".join(_markdown(*table) for table in every))
+    _write(out / "report.tex", tables.to_latex(every))
+    _write(out / "report.csv", tables.to_csv(folded))
+    _write(out / "report.html", page)
+    print(out / "report.html")
     return 0
+
+
+def draw(arms: figures.Arms, tests: Sequence[str]) -> list[Section]:
+    """The figures that the runs have numbers for."""
+    drawn = [("Validation loss", figures.validation_loss(arms))]
+    drawn += [(f"BLEU by source length, {test_set}", figures.bleu_by_length(arms, test_set)) for test_set in tests]
+    return [Section(title, figure=figure) for title, figure in drawn if figure]
+
+
+def compare_arms(arms: figures.Arms, tests: Sequence[str]) -> list[Section]:
+    """The significance tests that the runs have translations for, each arm by its first seed."""
+    firsts = {label: group[0] for label, group in arms.items()}
+    found = [(test_set, significance.compare(firsts, test_set)) for test_set in tests]
+    return [
+        Section(f"Significance, {test_set}", table=table, notes=[significance.note(firsts)])
+        for test_set, table in found
+        if table is not None
+    ]
+
+
+def _print(table: Table) -> None:
+    console = Console()
+    if not console.is_terminal:  # a pipe or a file has no width to squeeze a table into
+        console = Console(width=max(console.width, Measurement.get(console, console.options, table).maximum))
+    console.print(table)
+
+
+def _markdown(cells: pd.DataFrame, notes: Sequence[str]) -> str:
+    return tables.to_markdown(cells) + "\n" + "".join(f"- {note}\n" for note in notes)
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")

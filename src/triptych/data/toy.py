@@ -234,10 +234,8 @@ def splits(*, seed: int, train: int, validation: int, test: int, test_long: int)
     for name, size in sizes.items():
         if size < 1:
             raise UserError(f"The toy corpus needs at least one sentence in each split, but {name} is {size}.")
-        long = name == "test_long"
-        drawn[name] = _draw(
-            Speaker(f"{seed} {name}"), size, LONG if long else SHORT, (3, 4, 5) if long else (1, 2, 3), seen
-        )
+        lengths, clauses = (LONG, (3, 4, 5)) if name == "test_long" else (SHORT, (1, 2, 3))
+        drawn[name] = _draw(Speaker(f"{seed} {name}"), size, lengths, clauses, seen)
     return {name: drawn[name] for name in ("train", "validation", "test", "test_long")}
 
 

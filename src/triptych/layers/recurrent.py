@@ -54,9 +54,9 @@ CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], Callable[[Tensor, Carried, 
 }
 
 
-def init_gates(weight: Tensor, hidden_size: int, init: Callable[[Tensor], Tensor]) -> None:
-    """Initialises the matrix of each gate, (H, …) of the weight (k * H, …), for itself."""
-    for gate in weight.detach().split(hidden_size):
+def init_gates(weight: Tensor, rows: int, init: Callable[[Tensor], Tensor] = nn.init.xavier_uniform_) -> None:
+    """Initialises every block of so many rows, one gate's matrix, for itself."""
+    for gate in torch.split(weight.detach(), rows):
         init(gate)
 
 
@@ -68,6 +68,7 @@ class Layer(nn.Module):
 
     Attributes:
         parts: how many tensors it carries: 2 (LSTM) or 1 (GRU).
+        gates: G.
         output_size: H times the directions.
     """
 
@@ -75,7 +76,7 @@ class Layer(nn.Module):
         super().__init__()
         fused, self.cell = CELLS[cell]
         self.rnn = fused(input_size, hidden_size, batch_first=True, bidirectional=bidirectional)
-        self.parts = 2 if cell == "lstm" else 1
+        self.parts, self.gates = (2, 4) if cell == "lstm" else (1, 3)
         self.output_size = hidden_size * (2 if bidirectional else 1)
         for name, parameter in self.rnn.named_parameters():
             if name.startswith("weight"):
@@ -104,11 +105,13 @@ class Layer(nn.Module):
 
     def inputs(self, x: Tensor) -> Tensor:
         """W_ih x + b_ih: (…, I) to (…, G * H), for any number of steps at once."""
-        return F.linear(x, self.rnn.weight_ih_l0, self.rnn.bias_ih_l0)
+        weight, _, bias, _ = self.rnn.all_weights[0]
+        return F.linear(x, weight, bias)
 
     def step(self, inputs: Tensor, carried: Carried) -> Carried:
         """One step, given its ``inputs`` (B, G * H)."""
-        return self.cell(inputs, carried, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
+        _, weight, _, bias = self.rnn.all_weights[0]
+        return self.cell(inputs, carried, weight, bias)
 
     def flops(self, steps: int) -> int:
         """Of ``steps`` steps of one sentence, in all directions."""
@@ -120,7 +123,7 @@ def add_residual(x: Tensor, output: Tensor, index: int, enabled: bool) -> Tensor
     return x + output if enabled and index >= 2 else output
 
 
-class Encoder(nn.ModuleList):
+class Encoder(nn.Module):
     """A stack of layers over packed sentences, so that padding is neither computed nor seen.
 
     Args:
@@ -131,6 +134,9 @@ class Encoder(nn.ModuleList):
         bidirectional: ``all`` layers read both ways, the ``first`` alone (Wu et al. 2016, section 3.2), or ``none``.
         residual: see ``add_residual``.
         dropout: on every layer's input.
+
+    Attributes:
+        output_size: M, H times the directions of the top layer.
     """
 
     def __init__(
@@ -145,29 +151,31 @@ class Encoder(nn.ModuleList):
         dropout: float,
     ) -> None:
         super().__init__()
+        self.stack = nn.ModuleList()
         for i in range(num_layers):
             both = bidirectional == "all" or (bidirectional == "first" and i == 0)
             layer = Layer(cell=cell, input_size=input_size, hidden_size=hidden_size, bidirectional=both)
-            self.append(layer)
+            self.stack.append(layer)
             input_size = layer.output_size
         self.output_size = input_size
         self.residual = residual
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
 
     @property
     def layers(self) -> list[Layer]:
-        return [layer for layer in self if isinstance(layer, Layer)]
+        return [layer for layer in self.stack if isinstance(layer, Layer)]
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, list[Carried]]:
-        """Embedded sources (B, S, I) to the memory (B, S, M), zero on padding, and each layer's final states (B, …)."""
-        # Packing counts on the host: this waits for a GPU once a batch.
-        x = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        finals = []
+        """Embedded sources (B, S, I) of lengths (B,) to the memory (B, S, M), zero on padding, and what each layer
+        carries after the last word of each direction, (B, dirs * H)."""
+        # Packing is planned on the host: this waits for a GPU once a batch.
+        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        x, plan, finals = packed.data, packed[1:], []
         for i, layer in enumerate(self.layers):
-            output, final = layer.read(PackedSequence(F.dropout(x.data, self.dropout, self.training), *x[1:]))
-            x = PackedSequence(add_residual(x.data, output.data, i, self.residual), *x[1:])
+            output, final = layer.read(PackedSequence(self.dropout(x), *plan))
+            x = add_residual(x, output.data, i, self.residual)
             finals.append(final)
-        memory, _ = pad_packed_sequence(x, batch_first=True, total_length=embedded.shape[1])
+        memory, _ = pad_packed_sequence(PackedSequence(x, *plan), batch_first=True, total_length=embedded.shape[1])
         return memory, finals
 
     def flops(self, positions: int) -> int:

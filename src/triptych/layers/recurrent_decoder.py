@@ -6,7 +6,6 @@ B sentences, S source and T target positions, E features of an embedding, H unit
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from triptych.layers.alignment import Alignment
@@ -14,24 +13,24 @@ from triptych.layers.recurrent import Carried, Encoder, Layer, add_residual, ini
 
 
 class RecurrentDecoder(nn.Module):
-    """Layers that start from the encoder's final states; attention; and the hidden vectors, tanh(W_o […]).
+    """Layers that start from the encoder's final states; attention; and the hidden vectors, tanh(W_o […] + b_o).
 
-    What attention returns enters some layers' gates at each step, by a matrix of its own: s_i = f(s_{i-1}, y_{i-1},
-    c_i) (Bahdanau et al. 2015, appendix A.2.2). All that does not wait for it is computed for all steps in one product.
+    What attention returns enters the gates of some layers by a matrix of its own, as in s_i = f(s_{i-1}, y_{i-1}, c_i)
+    (Bahdanau et al. 2015, appendix A.2.2); whatever does not wait for it is computed for all steps in one product.
 
     Args:
-        encoder: its sizes.
+        encoder: whose states and outputs it takes.
         cell: ``lstm`` or ``gru``.
         num_layers: L.
         embedding_size: E, also the size of the hidden vectors.
         hidden_size: H.
         residual: see ``add_residual``.
-        attention: ``none``, ``bahdanau`` or ``luong``.
-        score: see ``Alignment``.
-        attention_layer: with bahdanau, whose last state asks; ``top``: the context enters the bottom layer, ``bottom``:
-            all layers.
-        input_feeding: with luong, the last hidden vector enters the bottom layer.
-        dropout: on all inputs of layers, and of W_o.
+        score: None, no attention; ``additive``, the state before a step asks (Bahdanau); any other of ``Alignment``,
+            the state after it asks (Luong). A product projects a memory that is not of size H.
+        attention_layer: with ``additive``, whose state asks; ``top``, and the context enters the bottom layer, or
+            ``bottom``, and it enters all of them.
+        input_feeding: the last hidden vector enters the bottom layer; not with ``additive``.
+        dropout: on whatever enters a layer or W_o.
     """
 
     def __init__(
@@ -43,20 +42,160 @@ class RecurrentDecoder(nn.Module):
         embedding_size: int,
         hidden_size: int,
         residual: bool,
-        attention: str,
-        score: str,
+        score: str | None,
         attention_layer: str,
         input_feeding: bool,
         dropout: float,
     ) -> None:
         super().__init__()
-        self.attention, self.residual = attention, residual
-        self.asking = 0 if attention_layer == "bottom" else -1
+        self.hidden_size, self.residual = hidden_size, residual
+        self.asks_first = score == "additive"
+        self.asking = 0 if attention_layer == "bottom" else num_layers - 1
         self.dropout = nn.Dropout(dropout)
         below = [embedding_size] + [hidden_size] * (num_layers - 1)
-        self.layers = nn.ModuleList(Layer(cell=cell, input_size=size, hidden_size=hidden_size) for size in below)
-        # The top layers face each other: the encoder's last word always reaches the decoder.
-        self.readers = [max(0, len(encoder) - num_layers + i) for i in range(num_layers)]
+        self.stack = nn.ModuleList(Layer(cell=cell, input_size=size, hidden_size=hidden_size) for size in below)
+        self.parts = self.layers[0].parts
+        # Counted from the top, so that the encoder's highest states reach a decoder of any depth.
+        self.sources = [max(0, len(encoder.layers) - num_layers + i) for i in range(num_layers)]
         self.bridges = nn.ModuleList(
-            nn.Linear(encoder.layers[i].output_size, hidden_size) for i in self.readers for _ in self.stack[0].names
+            nn.Linear(encoder.layers[i].output_size, hidden_size) for i in self.sources for _ in range(self.parts)
         )
+        plain_product = score in ("dot", "scaled_dot") and encoder.output_size != hidden_size
+        memory_size = hidden_size if plain_product else encoder.output_size
+        self.projection = nn.Linear(encoder.output_size, hidden_size, bias=False) if plain_product else None
+        self.alignment = (
+            None if score is None else Alignment(score=score, query_size=hidden_size, memory_size=memory_size)
+        )
+        context = 0 if score is None else memory_size
+        self.output = nn.Linear(hidden_size + context + (embedding_size if self.asks_first else 0), embedding_size)
+        self.entry = None
+        if self.asks_first or input_feeding:
+            gates = self.layers[0].gates * hidden_size
+            self.entered = num_layers if attention_layer == "bottom" else 1
+            self.entry = nn.Linear(context if self.asks_first else embedding_size, self.entered * gates, bias=False)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                init_gates(module.weight, hidden_size if module is self.entry else len(module.weight))
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    @property
+    def layers(self) -> list[Layer]:
+        return [layer for layer in self.stack if isinstance(layer, Layer)]
+
+    def start(self, memory: Tensor, finals: list[Carried], mask: Tensor) -> dict[str, Tensor]:
+        """The state before the first step, every tensor batch-first.
+
+        Args:
+            memory: (B, S, M) outputs of the encoder.
+            finals: what each of its layers carries at the end.
+            mask: (B, 1, S), True where the source is no padding.
+        """
+        parts = [part for i in self.sources for part in finals[i]]
+        bridged = [torch.tanh(bridge(part)) for bridge, part in zip(self.bridges, parts, strict=True)]
+        # (B, L * parts, H) -> (B, L, parts, H), in the encoder's precision also under autocast
+        carried = torch.stack(bridged, 1).to(memory.dtype).reshape(len(memory), -1, self.parts, self.hidden_size)
+        state = {"carried": carried}
+        if self.alignment is not None:
+            memory = memory if self.projection is None else self.projection(memory)
+            keys = self.alignment.keys(memory)
+            state |= {"keys": keys, "memory": cast_once(memory), "mask": mask}
+        if self.entry is not None and not self.asks_first:
+            state["fed"] = carried.new_zeros(len(memory), self.output.out_features)
+        return state
+
+    def forward(self, embedded: Tensor, state: dict[str, Tensor]) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
+        """Some steps, one or all.
+
+        Args:
+            embedded: (B, T, E) the tokens before each.
+            state: of ``start``, or of the call before.
+
+        Returns:
+            The hidden vectors (B, T, E), the weights (B, T, S) of attention, and the new state.
+        """
+        carried = [layer.unbind(1) for layer in state["carried"].unbind(1)]
+        x = self.dropout(embedded)
+        fed = state.get("fed")
+        if self.entry is None:
+            hidden, weights = self._at_once(x, carried, state)
+        elif fed is None:
+            hidden, weights = self._context_first(x, carried, state)
+        else:
+            hidden, weights, fed = self._input_feeding(x, carried, state, fed)
+        state = {**state, "carried": torch.stack([torch.stack(layer, 1) for layer in carried], 1)}
+        return hidden, weights, state if fed is None else {**state, "fed": fed}
+
+    def _at_once(self, x: Tensor, carried: list[Carried], state: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+        for i, layer in enumerate(self.layers):
+            output, carried[i] = layer(x if i == 0 else self.dropout(x), carried[i])
+            x = add_residual(x, output, i, self.residual)
+        if self.alignment is None:
+            return self._hidden(x), None
+        context, weights = self._attend(x, state)
+        return self._hidden(x, context), weights
+
+    def _context_first(self, x: Tensor, carried: list[Carried], state: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        tops, contexts, weights = [], [], []
+        for inputs in self.layers[0].inputs(x).unbind(1):
+            context, weight = self._attend(carried[self.asking][0].unsqueeze(1), state)
+            tops.append(self._step(inputs, context.squeeze(1), carried))
+            contexts.append(context)
+            weights.append(weight)
+        return self._hidden(torch.stack(tops, 1), torch.cat(contexts, 1), x), torch.cat(weights, 1)
+
+    def _input_feeding(
+        self, x: Tensor, carried: list[Carried], state: dict[str, Tensor], fed: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        hidden, weights = [], []
+        for inputs in self.layers[0].inputs(x).unbind(1):
+            top = self._step(inputs, fed, carried)
+            context, weight = self._attend(top.unsqueeze(1), state)
+            fed = self._hidden(top, context.squeeze(1))
+            hidden.append(fed)
+            weights.append(weight)
+        return torch.stack(hidden, 1), torch.cat(weights, 1), fed
+
+    def _step(self, inputs: Tensor, entering: Tensor, carried: list[Carried]) -> Tensor:
+        """One step of all layers, in place in ``carried``; returns the top one's output (B, H).
+
+        Args:
+            inputs: (B, G * H) what the embedding gives to the bottom layer's gates.
+            entering: (B, M or E) what enters by ``entry``.
+            carried: of each layer.
+        """
+        assert self.entry is not None
+        entries = self.entry(self.dropout(entering)).chunk(self.entered, dim=-1)
+        x = inputs
+        for i, layer in enumerate(self.layers):
+            if i > 0:
+                inputs = layer.inputs(self.dropout(x))
+            if i < self.entered:
+                inputs = inputs + entries[i]
+            carried[i] = layer.step(inputs, carried[i])
+            x = add_residual(x, carried[i][0], i, self.residual)
+        return x
+
+    def _attend(self, query: Tensor, state: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Queries (B, T, H) to contexts (B, T, M) and weights (B, T, S)."""
+        assert self.alignment is not None
+        context, weights = self.alignment(query, state["keys"], state["memory"], state["mask"])
+        return context, weights
+
+    def _hidden(self, *features: Tensor) -> Tensor:
+        """tanh(W_o [features] + b_o): (…, F) to (…, E)."""
+        return torch.tanh(self.output(self.dropout(torch.cat(features, dim=-1))))
+
+    def flops(self, positions: int, steps: int) -> int:
+        """Of ``steps`` steps over one source of ``positions``, the start included."""
+        total = sum(layer.flops(steps) for layer in self.layers) + 2 * steps * self.output.weight.numel()
+        total += sum(2 * weight.numel() for weight in self.bridges.parameters() if weight.dim() == 2)
+        total += 0 if self.projection is None else 2 * positions * self.projection.weight.numel()
+        total += 0 if self.entry is None else 2 * steps * self.entry.weight.numel()
+        return total + (0 if self.alignment is None else self.alignment.flops(steps, positions))
+
+
+def cast_once(memory: Tensor) -> Tensor:
+    """The memory as autocast would cast it anew at every step."""
+    device = memory.device.type
+    return memory.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else memory

@@ -6,14 +6,13 @@ B sentences, S source and T target positions, E features of an embedding, H unit
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from triptych.batch import Batch, Prediction, Vocabulary
 from triptych.errors import UserError
-from triptych.layers.alignment import Alignment
 from triptych.layers.embedding import Vocabularies
-from triptych.layers.recurrent import CELLS, Carried, Encoder, Layer, add_residual
+from triptych.layers.recurrent import CELLS, Encoder
+from triptych.layers.recurrent_decoder import RecurrentDecoder
 from triptych.models.base import AttentionMap, State, Trace, TranslationModel, keep_targets, padding_mask
 
 LUONG_SCORES = ("dot", "general", "concat", "scaled_dot")
@@ -68,19 +67,13 @@ class RNN(TranslationModel):
         tying: str,
     ) -> None:
         super().__init__()
-        check_choices(
-            cell=(cell, tuple(CELLS)),
-            bidirectional=(bidirectional, ("all", "first", "none")),
-            attention=(attention, ("none", "bahdanau", "luong")),
-            attention_layer=(attention_layer, ("top", "bottom")),
-        )
-        check_sizes(
-            encoder_layers=encoder_layers,
-            decoder_layers=decoder_layers,
-            embedding_size=embedding_size,
-            hidden_size=hidden_size,
-        )
+        check_choice("cell", cell, tuple(CELLS))
+        check_choice("bidirectional", bidirectional, ("all", "first", "none"))
         check_attention(attention, score, attention_layer, input_feeding)
+        sizes = {"encoder_layers": encoder_layers, "decoder_layers": decoder_layers}
+        for key, size in (sizes | {"embedding_size": embedding_size, "hidden_size": hidden_size}).items():
+            if size < 1:
+                raise UserError(f"model.{key}={size} must be at least 1.")
         if not 0 <= dropout < 1:
             raise UserError(f"model.dropout={dropout} is no probability; give 0 or more, and less than 1.")
         if residual and max(encoder_layers, decoder_layers) < 3:
@@ -88,10 +81,7 @@ class RNN(TranslationModel):
                 "model.residual=true starts at the third layer; set model.encoder_layers or model.decoder_layers to 3 "
                 "or more, or model.residual=false."
             )
-        self.attention, self.input_feeding = attention, input_feeding
-        self.residual, self.dropout = residual, dropout
-        self.asking = 0 if attention_layer == "bottom" else decoder_layers - 1
-
+        scores = {"none": None, "bahdanau": "additive", "luong": score or "general"}
         self.vocabularies = Vocabularies(vocabulary=vocabulary, size=embedding_size, tying=tying)
         self.encoder = Encoder(
             cell=cell,
@@ -102,10 +92,83 @@ class RNN(TranslationModel):
             residual=residual,
             dropout=dropout,
         )
-        below = [embedding_size] + [hidden_size] * (decoder_layers - 1)
-        self.decoder = nn.ModuleList(Layer(cell=cell, input_size=size, hidden_size=hidden_size) for size in below)
-        readers = [self.encoder.layers[max(0, encoder_layers - decoder_layers + i)] for i in range(decoder_layers)]
-        self.bridges = nn.ModuleList(
-            nn.Linear(reader.output_size, hidden_size) for reader in readers for _ in range(reader.parts)
+        self.decoder = RecurrentDecoder(
+            encoder=self.encoder,
+            cell=cell,
+            num_layers=decoder_layers,
+            embedding_size=embedding_size,
+            hidden_size=hidden_size,
+            residual=residual,
+            score=scores[attention],
+            attention_layer=attention_layer,
+            input_feeding=input_feeding,
+            dropout=dropout,
         )
-        self.readers = readers
+
+    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
+        inputs = self.vocabularies.tgt(batch.tgt[:, :-1])
+        x, weights, _ = self.decoder(inputs, self.start(batch.src, batch.src_lengths))
+        if trace is not None and weights is not None:
+            trace.setdefault("cross", []).append(weights.detach().unsqueeze(1))
+        hidden, targets = keep_targets(x, batch)
+        return Prediction(
+            hidden=hidden,
+            weight=self.vocabularies.output_weight,
+            targets=targets,
+            is_source=torch.zeros_like(targets, dtype=torch.bool),
+        )
+
+    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+        memory, finals = self.encoder(self.vocabularies.src(src), src_lengths)
+        return self.decoder.start(memory, finals, padding_mask(src, src_lengths).squeeze(1))
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        hidden, _, state = self.decoder(self.vocabularies.tgt(tokens.unsqueeze(1)), state)
+        return hidden.squeeze(1) @ self.vocabularies.output_weight.T, state
+
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        trace: Trace = {}
+        self(batch, trace)
+        tgt = batch.tgt[:, :-1]
+        return [
+            AttentionMap(name, torch.stack(weights, 1), tgt, batch.src, "tgt", "src") for name, weights in trace.items()
+        ]
+
+    def flops(self, src_length: int, tgt_length: int) -> int:
+        steps = tgt_length - 1
+        return (
+            self.encoder.flops(src_length)
+            + self.decoder.flops(src_length, steps)
+            + 2 * steps * self.vocabularies.output_weight.numel()
+        )
+
+    @property
+    def embedding_parameters(self) -> int:
+        return self.vocabularies.num_parameters
+
+
+def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UserError(f"model.{key}={value} is unknown; choose one of {', '.join(allowed)}.")
+
+
+def check_attention(attention: str, score: str | None, attention_layer: str, input_feeding: bool) -> None:
+    """No choice of attention may be without effect."""
+    check_choice("attention", attention, ("none", "bahdanau", "luong"))
+    check_choice("attention_layer", attention_layer, ("top", "bottom"))
+    if attention == "luong":
+        check_choice("score", score or "general", LUONG_SCORES)
+    elif score is not None:
+        raise UserError(
+            f"model.score={score} belongs to model.attention=luong, and model.attention={attention} has no choice; "
+            "set model.score=null."
+        )
+    if input_feeding and attention != "luong":
+        raise UserError(
+            f"model.input_feeding=true needs model.attention=luong, not {attention}; set model.input_feeding=false."
+        )
+    if attention_layer == "bottom" and attention != "bahdanau":
+        raise UserError(
+            f"model.attention_layer=bottom needs model.attention=bahdanau, not {attention}; "
+            "set model.attention_layer=top."
+        )

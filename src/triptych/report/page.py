@@ -20,10 +20,10 @@ from triptych.report.results import Run
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the page's table: what it says, the arm's colour (None: unfinished), and the runs behind it."""
+    """One row of the page's table: what it says, the arm's colour, and the runs behind it, one a seed."""
 
     cells: Sequence[str]
-    colour: str | None
+    colour: str
     runs: Sequence[Run]
 
 
@@ -170,8 +170,7 @@ TEMPLATE = (
 {{ head(header, spans) }}
 <tbody>
 {% for row in rows %}
-<tr{% if not row.colour %} class="unfinished"{% endif %}><td>
-{%- if row.colour %}<span class="dot" style="background: {{ row.colour }}"></span>{% endif %}
+<tr{% if not row.runs[0].result %} class="unfinished"{% endif %}><td><span class="dot" style="background: {{ row.colour }}"></span>
 {% if row.runs | length == 1 %}<a href="{{ link(row.runs[0]) }}">{{ row.cells[0] }}</a>
 {%- else %}{{ row.cells[0] }}{% for run in row.runs %} <a href="{{ link(run) }}">{{ run.seed }}</a>{% endfor %}{% endif -%}
 </td>{% for cell in row.cells[1:] %}<td>{{ cell }}</td>{% endfor %}</tr>

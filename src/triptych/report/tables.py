@@ -58,7 +58,7 @@ def tidy(runs: Sequence[Run]) -> pd.DataFrame:
     repetition = frame.groupby(["recipe", "seed"], dropna=False).cumcount()
     frame["group"] = frame["recipe"] + "#" + repetition.astype(str)
     alone = ~frame["finished"] | frame["seed"].isna()
-    frame.loc[alone, "group"] = frame["run"].index[alone].astype(str)
+    frame.loc[alone, "group"] = frame.index[alone].astype(str)
     return frame.drop(columns="recipe")
 
 
@@ -74,8 +74,11 @@ def fold_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     folded["seeds"] = grouped.size()
     spread = [grouped[figures].agg(how).add_suffix(suffix) for how, suffix in FOLDS.items()]
     folded = pd.concat([folded, *spread], axis=1).reset_index(drop=True)
-    shared = folded["label"].duplicated(keep=False) & folded["finished"]
+    folded.loc[~folded["finished"], "label"] += " (unfinished)"
+    shared = folded["label"].duplicated(keep=False)
     folded.loc[shared, "label"] += " (" + folded["run"] + ")"
+    again = folded.groupby("label").cumcount()
+    folded.loc[again > 0, "label"] += " #" + (again + 1).astype(str)
     return folded.drop(columns="run")
 
 
@@ -93,9 +96,8 @@ def render_cells(folded: pd.DataFrame, shown: Sequence[Column]) -> pd.DataFrame:
     """The table as text: columns (test set, header), the first ``model``; several seeds are ``mean ± std``."""
     rows = []
     for _, row in folded.iterrows():
-        label = row["label"] if row["finished"] else f"{row['label']} (unfinished)"
-        label += f" ({row['seeds']} seeds)" if row["seeds"] > 1 else ""
-        rows.append([label, *(_cell(row, column) for column in shown)])
+        seeds = f" ({row['seeds']} seeds)" if row["seeds"] > 1 else ""
+        rows.append([row["label"] + seeds, *(_cell(row, column) for column in shown)])
     header = [("", "model"), *((column.test_set, column.header) for column in shown)]
     return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
 

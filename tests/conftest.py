@@ -1,0 +1,51 @@
+"""Shared by the tests: configs as the command line composes them, and small batches."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from triptych.batch import Batch, Vocabulary
+from triptych.commands import schema
+from triptych.commands.hydra_app import conf_dir
+from triptych.models.base import TranslationModel
+
+ROOT = Path(__file__).parents[1]
+VOCABULARY = Vocabulary(src_size=40, tgt_size=40, joint=True, src_tag=4, tgt_tag=5)
+
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
+
+
+def compose_train(*overrides: str) -> DictConfig:
+    """conf/train.yaml with overrides."""
+    schema.register()
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        return compose("train", overrides=list(overrides))
+
+
+def build_model(*overrides: str, vocabulary: Vocabulary = VOCABULARY) -> TranslationModel:
+    """A freshly initialised model in evaluation mode, of double precision."""
+    torch.manual_seed(0)
+    config = compose_train("scale=smoke", *overrides)
+    return instantiate(config.model, vocabulary=vocabulary).eval().double()
+
+
+def random_batch(lengths: list[tuple[int, int]], seed: int = 0) -> Batch:
+    """Pairs of random pieces, of the given lengths without special ids."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def ids(length: int) -> list[int]:
+        return torch.randint(6, VOCABULARY.src_size, (length,), generator=generator).tolist()
+
+    return Batch.from_ids([ids(src) for src, _ in lengths], [ids(tgt) for _, tgt in lengths])
+
+
+@pytest.fixture
+def batch() -> Batch:
+    return random_batch([(5, 4), (2, 6), (7, 3)])
