@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 import resource
 import statistics
 import sys
 import time
-from collections import Counter
-from weakref import WeakKeyDictionary
+from collections.abc import Mapping
 
 import torch
 
-from triptych.batch import Batch
 from triptych.models.base import TranslationModel
 
 DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
@@ -25,9 +24,6 @@ DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
 )
 """Part of a device's name, its peak in FLOP/s without sparsity, and where the figure is from; the first match holds."""
 
-_FLOPS: WeakKeyDictionary[TranslationModel, dict[tuple[int, int], int]] = WeakKeyDictionary()
-"""FLOPs of one pair by model and by its two lengths: a training run meets the same lengths again and again."""
-
 
 def parameters(model: TranslationModel) -> tuple[int, int]:
     """All parameters, a shared tensor counted once, and those that are neither embedding nor output projection."""
@@ -35,19 +31,16 @@ def parameters(model: TranslationModel) -> tuple[int, int]:
     return total, total - model.embedding_parameters
 
 
-def training_flops(model: TranslationModel, batch: Batch) -> int:
-    """Floating-point operations of one forward and backward pass of a batch, padding left out.
+def training_flops(model: TranslationModel, pairs: Mapping[tuple[int, int], int]) -> int:
+    """Floating-point operations of the forward and backward passes over pairs, padding left out.
 
     The backward pass of a matrix product is two products of the same size, hence three times the forward pass
-    (Kaplan et al. 2020, section 2.1). Reads the lengths on the host: for a batch on a GPU that waits for the GPU.
+    (Kaplan et al. 2020, section 2.1).
+
+    Args:
+        pairs: how many pairs there were of each (source, target) length, special tokens counted as in ``Batch``.
     """
-    known = _FLOPS.setdefault(model, {})
-    total = 0
-    for lengths, pairs in Counter(zip(batch.src_lengths.tolist(), batch.tgt_lengths.tolist(), strict=True)).items():
-        if lengths not in known:
-            known[lengths] = model.flops(*lengths)
-        total += pairs * known[lengths]
-    return 3 * total
+    return 3 * sum(count * model.flops(*lengths) for lengths, count in pairs.items())
 
 
 def flops_6nd(non_embedding: int, tokens: int) -> int:
@@ -103,3 +96,11 @@ def _seconds_of_product(matrix: torch.Tensor) -> float:
     if matrix.device.type != "cpu":
         torch.accelerator.synchronize(matrix.device)
     return time.perf_counter() - began
+
+
+def device_name(device: torch.device | str) -> str:
+    """The name of a GPU's model, or of this machine's kind of processor with the threads that PyTorch uses."""
+    device = torch.device(device)
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type} {platform.machine()}, {torch.get_num_threads()} threads"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +18,14 @@ def replacing(path: Path) -> Iterator[Path]:
     away: folders are named by what they hold, so another process has built the same one first.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         yield beside
-        if not (beside.is_dir() and path.is_dir()):
+        try:
             os.replace(beside, path)
+        except OSError:
+            if not (beside.is_dir() and path.is_dir()):
+                raise
     finally:
         if beside.is_dir():
             shutil.rmtree(beside)

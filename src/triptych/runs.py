@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
@@ -94,6 +95,20 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
     """The model's weights in a checkpoint, on the CPU."""
     state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
     return {name.removeprefix("model."): tensor for name, tensor in state.items() if name.startswith("model.")}
+
+
+def metrics(folder: RunFolder) -> pd.DataFrame:
+    """What the run logged, by step; of a run that was interrupted, each part up to where the next went on."""
+    table = pd.DataFrame()
+    for path in sorted(folder.path.glob("metrics/version_*/metrics.csv"), key=lambda p: int(p.parent.name.split("_")[1])):
+        part = pd.read_csv(path)
+        table = pd.concat([table[table["step"] < part["step"].min()] if len(table) else table, part])
+    return table.reset_index(drop=True)
+
+
+def step_of(path: Path) -> int:
+    """The optimizer steps behind a checkpoint."""
+    return int(torch.load(path, map_location="cpu", weights_only=True, mmap=True)["global_step"])
 
 
 class Translator:

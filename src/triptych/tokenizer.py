@@ -102,9 +102,7 @@ class Tokenizer:
         if not sample:
             return processor.encode(list(lines))
         # One thread, since every further one would start from the same seed.
-        return processor.encode(
-            list(lines), enable_sampling=True, alpha=self.sampling, nbest_size=-1, num_threads=1
-        )
+        return processor.encode(list(lines), enable_sampling=True, alpha=self.sampling, nbest_size=-1, num_threads=1)
 
     def decode(self, ids: Sequence[Sequence[int]], side: str) -> list[str]:
         """Ids to text. Special ids are dropped, except ``<unk>``, which shows as `` ⁇ ``."""
@@ -161,7 +159,7 @@ class SentencePieceTrainer:
             raise UserError(f"tokenizer.algorithm={algorithm} is unknown; allowed are {', '.join(ALGORITHMS)}.")
         if algorithm == "char" and (vocab_size is not None or sampling):
             raise UserError("tokenizer.algorithm=char has neither vocab_size nor sampling; leave both out.")
-        if algorithm != "char" and (vocab_size is None or vocab_size <= TGT_TAG):
+        if algorithm != "char" and (vocab_size is None or vocab_size <= TGT_TAG + 1):
             raise UserError(f"tokenizer.vocab_size={vocab_size} must be more than the {TGT_TAG + 1} special pieces.")
         if not 0 <= sampling <= 1:
             raise UserError(f"tokenizer.sampling={sampling} must lie between 0 (off) and 1.")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 from rich.measure import Measurement
-from rich.table import Table
 
 from triptych.files import replacing
 from triptych.report import figures, significance, tables
@@ -41,17 +40,16 @@ def main(argv: list[str]) -> int:
     arms = {label: [runs[i] for i in rows] for label, rows in zip(folded["label"], folded["members"], strict=True)}
     tests = compare_arms(arms, test_sets(runs))
 
-    _print(tables.to_rich(cells, title, notes))
-    for test in tests:
-        _print(tables.to_rich(test.table, test.title, test.notes))
-    every = [(cells, notes), *((test.table, test.notes) for test in tests)]
+    every = [(title, cells, notes), *((test.title, test.table, test.notes) for test in tests)]
+    for table in every:
+        _print(*table)
     colours = figures.colours(list(arms))
     rows = [
         Row(line, colours[label], group)
         for line, (label, group) in zip(cells.itertuples(index=False), arms.items(), strict=True)
     ]
     page = build_page(title, cells.columns, rows, notes, [*draw(arms, test_sets(runs)), *tests], out)
-    _write(out / "report.md", f"# {title}\n\n" + "\n".join(_markdown(*table) for table in every))
+    _write(out / "report.md", tables.to_markdown(every))
     _write(out / "report.tex", tables.to_latex(every))
     _write(out / "report.csv", tables.to_csv(folded))
     _write(out / "report.html", page)
@@ -77,15 +75,16 @@ def compare_arms(arms: figures.Arms, tests: Sequence[str]) -> list[Section]:
     ]
 
 
-def _print(table: Table) -> None:
+def _print(title: str, cells: pd.DataFrame, notes: Sequence[str]) -> None:
     console = Console()
-    if not console.is_terminal:  # a pipe or a file has no width to squeeze a table into
-        console = Console(width=max(console.width, Measurement.get(console, console.options, table).maximum))
-    console.print(table)
-
-
-def _markdown(cells: pd.DataFrame, notes: Sequence[str]) -> str:
-    return tables.to_markdown(cells) + "\n" + "".join(f"- {note}\n" for note in notes)
+    table = tables.to_rich(cells, title, notes)
+    needed = Measurement.get(console, console.options.update(width=10_000), table).maximum
+    if needed <= console.width:
+        console.print(table)
+    elif console.is_terminal:
+        console.print(tables.to_rich(tables.transpose(cells), title, notes))
+    else:  # a pipe or a file has no width to squeeze a table into
+        Console(width=needed).print(table)
 
 
 def _write(path: Path, text: str) -> None:

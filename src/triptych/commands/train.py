@@ -60,6 +60,9 @@ def train(config: DictConfig) -> None:
     print(f"result: {folder.result}")
 
 
+BEST = {"loss": "idxmin", "bleu": "idxmax"}
+
+
 class Experiment:
     """Everything that trains, built and checked before the first step."""
 
@@ -77,18 +80,16 @@ class Experiment:
             seed=config.seed,
             workers=config.strategy.workers,
             ranks=_ranks(config.strategy),
-            steps=config.budget.steps,
-            epochs=config.budget.epochs,
-            tokens=config.budget.tokens,
+            **config.budget,
         )
-        optimizer = instantiate(config.optimizer)
+        self.total_steps = self.data.total_steps
         self.task = TranslationTask(
             model=prepared.model,
             loss=instantiate(config.loss),
-            optimizer=optimizer.optimizer,
-            schedule=optimizer.schedule,
-            weight_decay=optimizer.weight_decay,
-            total_steps=self.data.total_steps,
+            optimizer=instantiate(config.optimizer.optimizer),
+            schedule=instantiate(config.optimizer.schedule),
+            weight_decay=config.optimizer.weight_decay,
+            total_steps=self.total_steps,
             log_every=config.log_every,
             tokenizer=prepared.tokenizer.fingerprint,
         )
@@ -103,11 +104,11 @@ class Experiment:
                 num_nodes=self.config.strategy.num_nodes,
                 strategy=self.config.strategy.strategy,
                 precision=self.config.strategy.precision,
-                max_steps=self.data.total_steps,
+                max_steps=self.total_steps,
                 max_epochs=1,
                 accumulate_grad_batches=self.config.batch.accumulate,
                 gradient_clip_val=self.config.gradient_clip or None,
-                val_check_interval=min(self.config.validation.every, self.data.total_steps)
+                val_check_interval=min(self.config.validation.every, self.total_steps)
                 * self.config.batch.accumulate,
                 check_val_every_n_epoch=None,
                 num_sanity_val_steps=0,
@@ -120,7 +121,7 @@ class Experiment:
             )
             resume = self.folder.last if self.folder.last.exists() else None
             if resume is not None:
-                self.data.first_step = torch.load(resume, map_location="cpu", weights_only=True, mmap=True)["global_step"]
+                self.data.first_step = runs.step_of(resume)
                 print(f"going on from step {self.data.first_step:,}")
             trainer.fit(self.task, datamodule=self.data, ckpt_path=resume, weights_only=True)
         except (KeyboardInterrupt, SystemExit):
@@ -129,7 +130,7 @@ class Experiment:
         finally:
             for logger in loggers:
                 logger.finalize("success")
-        if trainer.global_step < self.data.total_steps:  # Ctrl-C, which Lightning turns into a graceful end
+        if trainer.global_step < self.total_steps:  # Ctrl-C, which Lightning turns into a graceful end
             raise KeyboardInterrupt
 
     def finish(self, digest: str) -> None:
@@ -160,6 +161,8 @@ class Experiment:
             )
             evaluation.save(found, self.folder, split)
             test[split] = found.scores
+        with replacing(self.folder.path / "metrics.csv") as beside:
+            runs.metrics(self.folder).to_csv(beside, index=False)
         runs.write_json(self.folder.result, {**self._result(digest), "test": test})
         for split, scores in test.items():
             print(f"{split}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
@@ -167,7 +170,7 @@ class Experiment:
     def _result(self, digest: str) -> dict[str, Any]:
         total, non_embedding = accounting.parameters(self.task.model)
         consumed = self.task.consumed
-        flops = accounting.flops_of_pairs(self.task.model, consumed.pairs)
+        flops = accounting.training_flops(self.task.model, consumed.pairs)
         tokens = consumed.tokens_src + consumed.tokens_tgt
         seconds = self.task.seconds
         peak, peak_source = accounting.peak_flops(self.task.device)
@@ -194,7 +197,7 @@ class Experiment:
                 "vocab_size": self.prepared.tokenizer.vocabulary.tgt_size,
             },
             "train": {
-                "steps": self.data.total_steps,
+                "steps": self.total_steps,
                 "tokens_src": consumed.tokens_src * ranks,
                 "tokens_tgt": consumed.tokens_tgt * ranks,
                 "flops": flops * ranks,
@@ -212,8 +215,9 @@ class Experiment:
         }
 
     def _validation(self) -> dict[str, float]:
-        loss = runs.best_validation_loss(self.folder)
-        return {"loss": loss, "perplexity": float(torch.tensor(loss).exp())}
+        logged = runs.metrics(self.folder)
+        best = logged.loc[logged[f"validation/{self.config.checkpoint.monitor}"].agg(BEST[self.config.checkpoint.monitor])]
+        return {name: float(best[f"validation/{name}"]) for name in ("loss", "perplexity")}
 
     def _loggers(self) -> list[Logger]:
         csv = CSVLogger(self.folder.path, name="metrics")

@@ -1,9 +1,9 @@
-"""Multi30k, task 1: image captions in English, German, French and Czech (Elliott et al. 2016, 2017; Barrault et al. 2018).
+"""Multi30k, task 1: image captions in English, German, French and Czech.
 
-29,000 training and 1,014 validation pairs. The files are read from a folder that the user names, or fetched from the
-public repository multi30k/dataset once and kept. The SHA-256 of the English, German and French training, validation
-and 2016 test files is known here. That of the others (Czech, later test sets) is recorded beside the file by the first
-download and checked from then on.
+29,000 training and 1,014 validation pairs (Elliott et al. 2016, 2017; Barrault et al. 2018). The files are read from a
+folder that the user names, or fetched from the public repository multi30k/dataset once and kept. The SHA-256 of the
+English, German and French training, validation and 2016 test files is known here. That of the others (Czech, later test
+sets) is recorded beside the file by the first download and checked from then on.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -51,13 +52,18 @@ class Store:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(n, 2) tokens of each pair as ``Batch`` counts them: source with ``</s>``, target with ``<s>`` and ``</s>``."""
+        """(n, 2) tokens of source and target as ``Batch`` counts them, with ``</s>``, the target with ``<s>`` too."""
         return np.stack([np.diff(self.offsets["src"]) + 1, np.diff(self.offsets["tgt"]) + 2], axis=1)
 
     def pair(self, i: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Bare source and target ids of pair ``i`` of this store."""
-        src, tgt = (self.ids[side][self.offsets[side][i] : self.offsets[side][i + 1]] for side in SIDES)
+        src, tgt = (self.rows([i], side)[0] for side in SIDES)
         return src, tgt
+
+    def rows(self, rows: Iterable[int], side: str) -> list[NDArray[np.integer]]:
+        """Bare ids of one side of the given pairs."""
+        ids, offsets = self.ids[side], self.offsets[side]
+        return [ids[offsets[i] : offsets[i + 1]] for i in rows]
 
     @property
     def report(self) -> list[str]:

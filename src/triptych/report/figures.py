@@ -11,7 +11,7 @@ from triptych.report.results import Run
 
 PALETTE = ("#0a84c6", "#e0701a", "#129e77", "#c9579b", "#8a6fd1", "#b08d00", "#5a8f29", "#c8453b")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
-GREY = "rgba(128, 128, 128, 0.9)"
+GREY = "#737c88"
 GRID = "rgba(128, 128, 128, 0.22)"
 
 Arms = Mapping[str, Sequence[Run]]
@@ -90,7 +90,11 @@ def validation_loss(arms: Arms) -> go.Figure | None:
         for name, title in titles.items()
     ]
     menu = {"type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"}
-    figure.update_layout(updatemenus=[{**menu, "buttons": buttons, "bgcolor": "rgba(0,0,0,0)", "bordercolor": GRID}])
+    figure.update_layout(
+        updatemenus=[
+            {**menu, "buttons": buttons, "bgcolor": "rgba(0,0,0,0)", "bordercolor": GRID, "font": {"color": GREY}}
+        ]
+    )
     return figure
 
 
@@ -115,7 +119,7 @@ def _dress(figure: go.Figure, x: str, y: str) -> None:
         margin={"l": 60, "r": 16, "t": 48, "b": 56},
         hovermode="x unified",
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
+        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
         xaxis={**axis, "title": {"text": x}},
         yaxis={**axis, "title": {"text": y}},
     )

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from triptych.report.results import Run
+from triptych.report.tables import MISSING
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,19 @@ class Section:
 
 
 def build_page(
-    title: str, header: pd.MultiIndex, rows: Sequence[Row], notes: Sequence[str], sections: Sequence[Section], home: Path
+    title: str,
+    header: pd.MultiIndex,
+    rows: Sequence[Row],
+    notes: Sequence[str],
+    sections: Sequence[Section],
+    home: Path,
 ) -> str:
     """The page as text.
 
     Args:
         title: the heading.
         header: (test set, header) of every column of ``rows``.
-        rows: one an arm.
+        rows: one a row of the table.
         notes: signatures and decoding settings, a line each.
         sections: what follows the table.
         home: the folder that the page will lie in, which its links start from.
@@ -57,7 +63,7 @@ def build_page(
                 include_plotlyjs=False,
                 div_id=f"figure-{i}",
                 default_height="420px",
-                config={"displaylogo": False, "responsive": True},
+                config={"displayModeBar": False, "responsive": True},
             )
         )
         if section.figure
@@ -73,6 +79,7 @@ def build_page(
         spans_of=_spans,
         sections=list(zip(sections, figures, strict=True)),
         runs=[run for row in rows for run in row.runs],
+        provenance=_provenance,
         link=lambda run: quote(Path(os.path.relpath(run.folder, home)).as_posix()) + "/",
         plotly=Markup(get_plotlyjs()) if any(figures) else None,
     )
@@ -83,19 +90,26 @@ def _spans(header: pd.MultiIndex) -> list[tuple[str, int]]:
     return [(name, len(list(group))) for name, group in groupby(header, key=lambda pair: pair[0])]
 
 
-def _gigabytes(value: float | None) -> str:
-    return "–" if value is None else f"{value / 1e9:.2f}"
-
-
-def _mfu(train: dict[str, float]) -> str:
-    """Utilisation means nothing without the peak that it is a part of."""
-    if train.get("mfu") is None or train.get("peak_flops") is None:
-        return "–"
-    return f"{100 * train['mfu']:.1f}% of {train['peak_flops']:.3g}"
+def _provenance(run: Run) -> dict[str, str]:
+    """Where a run's figures come from. Its MFU names the peak that it is a part of, since it means nothing without."""
+    result = run.result or {}
+    train, data, tokenizer = (result.get(part) or {} for part in ("train", "data", "tokenizer"))
+    memory, mfu, peak = (train.get(key) for key in ("peak_memory_bytes", "mfu", "peak_flops"))
+    values = {
+        "seed": run.seed,
+        "steps": train.get("steps"),
+        "device": train.get("device"),
+        "peak memory (GB)": memory and f"{memory / 1e9:.2f}",
+        "MFU": mfu and peak and f"{100 * mfu:.1f}% of {peak / 1e12:,.0f} TFLOP/s",
+        "data": data.get("fingerprint"),
+        "tokenizer": tokenizer.get("fingerprint"),
+        "config": result.get("config_hash"),
+        "triptych": result.get("version"),
+    }
+    return {name: MISSING if value is None else str(value) for name, value in values.items()}
 
 
 ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-ENVIRONMENT.filters.update(gigabytes=_gigabytes, mfu=_mfu)
 
 STYLE = """
 :root { color-scheme: light dark; --ground: #fff; --raised: #f6f7f9; --ink: #1b1f24; --faint: #667080; --rule: #dde1e7;
@@ -103,22 +117,24 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ground: #14171b; --raised: #1d2127; --ink: #e6e9ee; --faint: #97a1b0; --rule: #323841; --accent: #6cb8ee; }
 }
-body { margin: 0 auto; max-width: 84rem; padding: 2.5rem 1.5rem 4rem; background: var(--ground); color: var(--ink);
+body { margin: 0 auto; max-width: 100rem; padding: 2.5rem 1.5rem 4rem; background: var(--ground); color: var(--ink);
   font: 15px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { font-size: 1.7rem; font-weight: 650; letter-spacing: -.015em; margin: 0 0 .2rem; }
 h2 { font-size: 1.1rem; font-weight: 600; margin: 2.6rem 0 .7rem; }
 p, ul { margin: .4rem 0; } .faint { color: var(--faint); }
 a { color: var(--accent); text-decoration: none; } a:hover { text-decoration: underline; }
 .scroll { overflow: auto; max-height: 80vh; border: 1px solid var(--rule); border-radius: 8px; }
-table { border-collapse: separate; border-spacing: 0; width: 100%; font-variant-numeric: tabular-nums; }
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .87rem;
+  font-variant-numeric: tabular-nums; }
 thead { position: sticky; top: 0; z-index: 2; }
-th { background: var(--raised); font-size: .82rem; font-weight: 600; color: var(--faint); vertical-align: bottom; }
-th, td { padding: .5rem .8rem; text-align: right; border-bottom: 1px solid var(--rule); }
+th { background: var(--raised); font-size: .8rem; font-weight: 600; color: var(--faint); vertical-align: bottom; }
+th, td { padding: .45rem .6rem; text-align: right; border-bottom: 1px solid var(--rule); }
 tbody tr:last-child td { border-bottom: 0; }
 tbody tr:hover td { background: var(--raised); }
 td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--ground); }
 th:first-child { background: var(--raised); }
+th.blank:first-child { position: static; border-bottom: 0; }
 th.span { text-align: center; border-bottom: 1px solid var(--rule); }
 tr.unfinished td { color: var(--faint); font-style: italic; }
 .dot { display: inline-block; width: .65rem; height: .65rem; border-radius: 50%; margin-right: .55rem; }
@@ -143,7 +159,13 @@ TEMPLATE = (
     """\
 {% macro head(header, spans) %}
 <thead>
-<tr>{% for name, width in spans %}<th class="span" colspan="{{ width }}">{{ name }}</th>{% endfor %}</tr>
+{% if spans | map(attribute=0) | select | list %}
+<tr>
+{% for name, width in spans %}
+<th class="{{ "span" if name else "blank" }}" colspan="{{ width }}">{{ name }}</th>
+{% endfor %}
+</tr>
+{% endif %}
 <tr>{% for _, name in header %}<th>{{ name }}</th>{% endfor %}</tr>
 </thead>
 {% endmacro %}
@@ -170,9 +192,13 @@ TEMPLATE = (
 {{ head(header, spans) }}
 <tbody>
 {% for row in rows %}
-<tr{% if not row.runs[0].result %} class="unfinished"{% endif %}><td><span class="dot" style="background: {{ row.colour }}"></span>
-{% if row.runs | length == 1 %}<a href="{{ link(row.runs[0]) }}">{{ row.cells[0] }}</a>
-{%- else %}{{ row.cells[0] }}{% for run in row.runs %} <a href="{{ link(run) }}">{{ run.seed }}</a>{% endfor %}{% endif -%}
+<tr{% if not row.runs[0].result %} class="unfinished"{% endif %}>
+<td><span class="dot" style="background: {{ row.colour }}"></span>
+{% if row.runs | length == 1 %}
+<a href="{{ link(row.runs[0]) }}">{{ row.cells[0] }}</a>
+{% else %}
+{{ row.cells[0] }}{% for run in row.runs %} · <a href="{{ link(run) }}">{{ run.seed }}</a>{% endfor %}
+{% endif %}
 </td>{% for cell in row.cells[1:] %}<td>{{ cell }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
@@ -191,17 +217,11 @@ TEMPLATE = (
 {% endfor %}
 <h2>Runs</h2>
 <div class="scroll"><table>
-<thead><tr><th>run</th><th>seed</th><th>steps</th><th>device</th><th>peak memory (GB)</th><th>MFU</th>
-<th>tokenizer</th><th>data</th><th>config</th><th>triptych</th></tr></thead>
+<thead><tr><th>run</th>{% for name in provenance(runs[0]) %}<th>{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for run in runs %}
-{% set result = run.result or {} %}{% set train = result.train or {} %}
-<tr{% if not result %} class="unfinished"{% endif %}><td><a href="{{ link(run) }}">{{ run.name }}</a></td>
-{% for value in (run.seed, train.steps, train.device, train.peak_memory_bytes | gigabytes, train | mfu,
-  result.tokenizer.fingerprint if result.tokenizer, result.data.fingerprint if result.data, result.config_hash,
-  result.version) %}
-<td>{{ "–" if value is none or value is undefined else value }}</td>
-{% endfor %}</tr>
+<tr{% if not run.result %} class="unfinished"{% endif %}><td><a href="{{ link(run) }}">{{ run.name }}</a></td>
+{% for cell in provenance(run).values() %}<td>{{ cell }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
 {% if plotly %}<script>"""

@@ -133,7 +133,8 @@ def _read(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path} cannot be read ({' '.join(str(error).split())}); delete it and run its training again.") from error
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path} cannot be read ({reason}); delete it and run its training again.") from error
     if not isinstance(content, dict):
         raise UserError(f"{path} holds no mapping; delete it and run its training again.")
     return content

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from sacrebleu.metrics import BLEU
-from sacrebleu.significance import PairedTest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest, Result
 
 from triptych.report.results import Run
+from triptych.report.tables import MISSING
 
 TRIALS = 1000
+FEWEST = 10
+"""Sentences in which two systems must differ: sacreBLEU leaves ties out of p, so that with hardly any differences,
+where nearly every exchange ties, it would call the smallest of them significant."""
 TOLERANCE = 0.01
 """BLEU points by which translations may miss the score recorded for them before they count as others."""
 
@@ -35,33 +39,32 @@ def compare(arms: Mapping[str, Run], test_set: str) -> pd.DataFrame | None:
     ranked = [label for label in ranked if found[label][1] == found[ranked[0]][1]]
     if len(ranked) < 2:
         return None
-    systems = [(label, found[label][0]) for label in ranked]
+    systems: list[tuple[str, Sequence[str]]] = [(label, found[label][0]) for label in ranked]
     _, scores = PairedTest(systems, {"BLEU": BLEU()}, [found[ranked[0]][1]], test_type="ar", n_samples=TRIALS)()
-    results = dict(zip(ranked, scores["BLEU"], strict=True))
+    results = [result for result in scores["BLEU"] if isinstance(result, Result)]
     kept = {
         label: result
-        for label, result in results.items()
+        for label, result in zip(ranked, results, strict=True)
         if abs(result.score - arms[label].tests[test_set]["bleu"]) <= TOLERANCE
     }
     if len(kept) < 2 or ranked[0] not in kept:
         return None
     best = kept[ranked[0]].score
     rows = [(ranked[0], f"{best:.2f}", "", "")]
-    rows += [
-        (label, f"{result.score:.2f}", f"{result.score - best:+.2f}", f"{result.p_value:.3f}")
-        for label, result in kept.items()
-        if label != ranked[0]
-    ]
-    header = [("", "model"), *((test_set, name) for name in ("BLEU", "Δ BLEU", "p"))]
+    for label in list(kept)[1:]:
+        differ = sum(ours != theirs for ours, theirs in zip(found[label][0], found[ranked[0]][0], strict=True))
+        p = f"{kept[label].p_value:.3f}" if differ >= FEWEST else MISSING
+        rows.append((label, f"{kept[label].score:.2f}", f"{kept[label].score - best:+.2f}".replace("-", "−"), p))
+    header = [("", name) for name in ("model", "BLEU", "Δ BLEU", "p")]
     return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
 
 
 def note(arms: Mapping[str, Run]) -> str:
     """What the table of ``compare`` shows, in a sentence."""
-    seeds = sorted({str(run.seed) for run in arms.values()})
+    seeds = sorted({str(run.seed) for run in arms.values() if run.result})
     return (
         f"Against the best arm: difference of BLEU and p of paired approximate randomization ({TRIALS} trials, "
-        f"two-sided), translations of seed {' or '.join(seeds)}."
+        f"two-sided, not corrected for the number of arms), translations of seed {' or '.join(seeds)}."
     )
 
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from triptych.report.results import Run, test_sets
 
@@ -23,10 +25,6 @@ class Column:
     scale: float = 1.0
     measured: bool = True
     test_set: str = ""
-
-    @property
-    def title(self) -> str:
-        return f"{self.test_set} {self.header}".strip()
 
 
 COSTS = (
@@ -72,8 +70,8 @@ def fold_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     folded = grouped.agg(label=("label", "first"), finished=("finished", "first"), run=("run", "first"))
     folded["members"] = pd.Series({group: list(rows.index) for group, rows in grouped})
     folded["seeds"] = grouped.size()
-    spread = [grouped[figures].agg(how).add_suffix(suffix) for how, suffix in FOLDS.items()]
-    folded = pd.concat([folded, *spread], axis=1).reset_index(drop=True)
+    spread = {f"{name}{suffix}": grouped[name].agg(how) for name in figures for how, suffix in FOLDS.items()}
+    folded = pd.concat([folded, pd.DataFrame(spread)], axis=1).reset_index(drop=True)
     folded.loc[~folded["finished"], "label"] += " (unfinished)"
     shared = folded["label"].duplicated(keep=False)
     folded.loc[shared, "label"] += " (" + folded["run"] + ")"
@@ -117,30 +115,44 @@ def signatures(runs: Sequence[Run]) -> list[str]:
 
 
 def to_rich(cells: pd.DataFrame, title: str, notes: Sequence[str]) -> Table:
-    table = Table(title=title, caption="\n".join(notes), caption_justify="left", row_styles=["", "dim"])
-    for test_set, header in cells.columns:
-        text = header.replace(" ", "\n")
-        left = header == cells.columns[0][1]
-        table.add_column(f"{test_set}\n{text}".strip(), justify="left" if left else "right", vertical="middle")
+    """The table for a terminal; as ``Text``, so that no bracket in a label is taken for markup."""
+    table = Table(title=title, caption=Text("\n".join(notes)), caption_justify="left", box=box.SIMPLE_HEAVY)
+    for i, (test_set, header) in enumerate(cells.columns):
+        text = "\n".join([test_set, *header.split()]).strip()
+        table.add_column(Text(text), justify="right" if i else "left", vertical="middle")
     for row in cells.itertuples(index=False):
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     return table
 
 
-def to_markdown(cells: pd.DataFrame) -> str:
-    headers = [f"{test_set} {header}".strip() for test_set, header in cells.columns]
-    align = ["---", *["---:"] * (len(headers) - 1)]
-    lines = [headers, align, *cells.itertuples(index=False)]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+def transpose(cells: pd.DataFrame) -> pd.DataFrame:
+    """A column a model, for a terminal that is too narrow for a row a model."""
+    rows = [[f"{test_set} {header}".strip(), *cells[test_set, header]] for test_set, header in cells.columns[1:]]
+    header = [("", ""), *(("", label) for label in cells.iloc[:, 0])]
+    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
 
 
-def to_latex(tables: Sequence[tuple[pd.DataFrame, Sequence[str]]]) -> str:
-    """A document of the class ``standalone``: each table in booktabs' rules, its notes below it."""
+def to_markdown(tables: Sequence[tuple[str, pd.DataFrame, Sequence[str]]]) -> str:
+    """Each title, its table, and its notes as a list."""
+    parts = []
+    for title, cells, notes in tables:
+        headers = [f"{test_set} {header}".strip() for test_set, header in cells.columns]
+        align = ["---", *["---:"] * (len(headers) - 1)]
+        lines = [headers, align, *cells.itertuples(index=False)]
+        table = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+        parts.append(f"## {title}\n\n{table}\n" + "".join(f"- {note}\n" for note in notes))
+    return "\n".join(parts)
+
+
+def to_latex(tables: Sequence[tuple[str, pd.DataFrame, Sequence[str]]]) -> str:
+    """A document of the class ``standalone``: each title, its table in booktabs' rules, its notes below."""
     bodies = []
-    for cells, notes in tables:
-        style = cells.map(_latex).style.hide(axis="index").format_index(_latex, axis=1)
+    for title, cells, notes in tables:
+        flat = cells if any(cells.columns.get_level_values(0)) else cells.droplevel(0, axis=1)
+        style = flat.map(_latex).style.hide(axis="index").format_index(_latex, axis=1)
         body = style.to_latex(hrules=True, multicol_align="c", column_format="l" + "r" * (cells.shape[1] - 1))
-        bodies.append(body + "".join(f"\\par\\smallskip{{\\footnotesize {_latex(note)}}}\n" for note in notes))
+        lines = [f"\\par\\smallskip{{\\footnotesize {_latex(note)}\\par}}\n" for note in notes]
+        bodies.append(f"\\textbf{{{_latex(title)}}}\\par\\smallskip\n{body}{''.join(lines)}")
     return (
         "\\documentclass[varwidth=\\maxdimen, border=6pt]{standalone}\n"
         "\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
@@ -157,7 +169,15 @@ def to_csv(folded: pd.DataFrame) -> str:
 LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"},
-    **{"±": "$\\pm$", "–": "--", "Δ": "$\\Delta$", "|": "\\textbar{}", "<": "\\textless{}", ">": "\\textgreater{}"},
+    **{
+        "±": "$\\pm$",
+        "–": "--",
+        "−": "$-$",
+        "Δ": "$\\Delta$",
+        "|": "\\textbar{}",
+        "<": "\\textless{}",
+        ">": "\\textgreater{}",
+    },
 }
 
 

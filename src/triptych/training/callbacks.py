@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,24 @@ def checkpoints(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoin
         auto_insert_metric_name=False,
     )
     return [best, last, recent]
+
+
+def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str | None, tags: list[str]) -> WandbLogger:
+    """A W&B logger that is offline where no key is known, so that no account is needed.
+
+    The run is identified by its folder's name: a run that goes on continues the same dashboard.
+    """
+    import wandb
+
+    identity = hashlib.sha256(Path(save_dir).name.encode()).hexdigest()[:16]
+    return WandbLogger(
+        name=Path(save_dir).name,
+        id=identity,
+        save_dir=save_dir,
+        project=project,
+        entity=entity,
+        group=group,
+        tags=list(tags),
+        offline=wandb.api.api_key is None,
+        settings=wandb.Settings(silent=True, console="off", disable_git=True, disable_code=True),
+    )

@@ -1,0 +1,182 @@
+"""From stored ids to batches of tensors, for Lightning's trainer and for search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import lightning
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from triptych.batch import BOS, EOS, PAD, Batch
+from triptych.data.batching import Planned, Rows, Sampler, Stream, plan_sorted
+from triptych.data.corpus import TRAIN, VALIDATION, Corpus, Pairs
+from triptych.data.store import Store
+from triptych.tokenizer import SIDES, Tokenizer, seed_sampling
+
+Ids = list[NDArray[np.integer]]
+"""Bare ids of some sentences."""
+
+
+class TranslationData(lightning.LightningDataModule):
+    """Training batches as planned (``batching.py``) and validation batches sorted by length.
+
+    All of training is one pass over one loader, whatever the number of epochs: the trainer runs with ``max_epochs=1``,
+    and with ``use_distributed_sampler=False``, since the stream deals out the ranks' shares itself. Every rank
+    validates the whole split, so that validation needs no reduction.
+
+    Args:
+        stores: by split, ``train`` and ``validation`` among them.
+        tokenizer: segments the training text anew for every batch where its ``sampling`` is above 0.
+        corpus: what the stores were made of.
+        batch_tokens: most padded tokens of a batch on either side.
+        accumulate: batches of each rank in one optimizer step.
+        seed: of the order of the batches and of subword sampling.
+        workers: processes that make batches; 0 makes them in the training process.
+        ranks: devices that train together.
+        steps: the budget in optimizer steps, or ``None``; exactly one of the three is given.
+        epochs: the budget in passes over the training split, or ``None``.
+        tokens: the budget in source and target tokens (``Stream.steps_for``), or ``None``.
+
+    Attributes:
+        total_steps: the budget in optimizer steps.
+        first_step: the step that training begins at; set it before a fit that goes on from a checkpoint.
+
+    Raises:
+        UserError: where a training or validation pair alone is over ``batch_tokens``.
+    """
+
+    def __init__(
+        self,
+        *,
+        stores: dict[str, Store],
+        tokenizer: Tokenizer,
+        corpus: Corpus,
+        batch_tokens: int,
+        accumulate: int,
+        seed: int,
+        workers: int,
+        ranks: int,
+        steps: int | None,
+        epochs: int | None,
+        tokens: int | None,
+    ) -> None:
+        super().__init__()
+        resample = Resample(tokenizer, corpus.splits[TRAIN]) if tokenizer.sampling > 0 else None
+        self._train = StoredBatches(stores[TRAIN], resample)
+        self._validation = StoredBatches(stores[VALIDATION])
+        self._validation_plan = _plan_alone(stores[VALIDATION], batch_tokens)
+        self._stream = Stream(stores[TRAIN].lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate)
+        self._accumulate = accumulate
+        self._workers = workers
+        self.first_step = 0
+        if steps is not None:
+            self.total_steps = steps
+        elif epochs is not None:
+            self.total_steps = epochs * self._stream.epoch_steps
+        else:
+            assert tokens is not None
+            self.total_steps = self._stream.steps_for(tokens)
+
+    def train_dataloader(self) -> DataLoader[Batch]:
+        sampler = Sampler(
+            self._stream,
+            steps=self.total_steps,
+            first_step=self.first_step,
+            accumulate=self._accumulate,
+            rank=self.trainer.global_rank if self.trainer else 0,
+        )
+        return self._loader(self._train, sampler)
+
+    def val_dataloader(self) -> DataLoader[Batch]:
+        return self._loader(self._validation, self._validation_plan)
+
+    def _loader(self, made: StoredBatches, plan: Sampler | list[Planned]) -> DataLoader[Batch]:
+        return DataLoader(
+            made,
+            sampler=plan,
+            batch_size=None,
+            num_workers=self._workers,
+            persistent_workers=self._workers > 0,
+            pin_memory=torch.cuda.is_available(),
+        )
+
+
+class Resample:
+    """Segments training text anew (``Tokenizer.encode`` with ``sample``), pair by pair of the corpus."""
+
+    def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
+        self.tokenizer = tokenizer
+        self.pairs = pairs
+
+    def __call__(self, stored: Ids, index: Rows, side: str, limit: float) -> Ids:
+        """New ids of the pairs ``index``; a line that comes out with more than ``limit`` pieces keeps the old ones."""
+        lines = self.pairs[SIDES.index(side)]
+        drawn = self.tokenizer.encode([lines[i] for i in index], side, sample=True)
+        return [old if len(new) > limit else np.array(new, old.dtype) for old, new in zip(stored, drawn, strict=True)]
+
+
+class StoredBatches(Dataset[Batch]):
+    """Makes planned batches out of a store.
+
+    With ``resample``, the pieces of each batch are drawn anew, as a function of its seed. They are a few more than the
+    stored ones, by which the plan keeps the budget; ``step_tokens`` then counts what was drawn for this batch and what
+    is stored for the others of its window.
+    """
+
+    def __init__(self, store: Store, resample: Resample | None = None) -> None:
+        self.store = store
+        self.resample = resample
+
+    def __getitem__(self, planned: Planned) -> Batch:
+        rows, step_tokens, seed = planned
+        index = self.store.index[rows]
+        src, tgt = (self.store.rows(rows, side) for side in SIDES)
+        if self.resample is None:
+            return collate(src, tgt, index, step_tokens)
+        seed_sampling(seed)
+        limit = self.store.max_length or np.inf
+        new_src, new_tgt = (self.resample(old, index, side, limit) for old, side in zip((src, tgt), SIDES, strict=True))
+        more = [_pieces(new_src) - _pieces(src), _pieces(new_tgt) - _pieces(tgt)]
+        return collate(new_src, new_tgt, index, step_tokens + more)
+
+
+def batches(store: Store, tokens: int) -> Iterator[Batch]:
+    """All pairs of a store in batches of similar length, longest first; ``Batch.index`` restores the corpus' order.
+
+    Raises:
+        UserError: where a pair alone is over the budget.
+    """
+    made = StoredBatches(store)
+    return (made[planned] for planned in _plan_alone(store, tokens))
+
+
+def collate(src: Ids, tgt: Ids, index: Rows, step_tokens: NDArray[np.int64]) -> Batch:
+    """What ``Batch.from_ids`` does, without a Python object a token."""
+    src_ids, src_lengths = _pad(src, begin=[])
+    tgt_ids, tgt_lengths = _pad(tgt, begin=[BOS])
+    return Batch(src_ids, tgt_ids, src_lengths, tgt_lengths, torch.from_numpy(index), torch.from_numpy(step_tokens))
+
+
+def _pad(rows: Ids, begin: list[int]) -> tuple[Tensor, Tensor]:
+    """``begin``, a row's ids and ``</s>``, padded on the right (B, S), and the lengths (B,)."""
+    lengths = np.array([len(begin) + len(row) + 1 for row in rows])
+    places = np.arange(lengths.max())
+    padded = np.full((len(rows), lengths.max()), PAD, np.int64)
+    padded[:, : len(begin)] = begin
+    padded[(places >= len(begin)) & (places < lengths[:, None] - 1)] = np.concatenate(rows)
+    padded[np.arange(len(rows)), lengths - 1] = EOS
+    return torch.from_numpy(padded), torch.from_numpy(lengths)
+
+
+def _pieces(rows: Ids) -> int:
+    return sum(map(len, rows))
+
+
+def _plan_alone(store: Store, tokens: int) -> list[Planned]:
+    """The sorted plan, each batch a step of its own."""
+    lengths = store.lengths
+    return [Planned(rows, (lengths[rows] - 1).sum(0), seed=0) for rows in plan_sorted(lengths, tokens)]

@@ -1,0 +1,133 @@
+"""Reading text: what is counted, what is dropped, and what is refused with which sentence."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from triptych.data.corpus import Corpus, Pairs, TextCorpus, ToyCorpus
+from triptych.errors import UserError
+
+
+def write(folder: Path, **files: str | bytes) -> None:
+    """Files of one sentence a line; ``train_en`` is ``train.en``."""
+    for name, text in files.items():
+        data = text if isinstance(text, bytes) else text.encode()
+        (folder / name.replace("_", ".")).write_bytes(data)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(
+        tmp_path, train_en="a\nb\nc\n", train_fr="A\nB\nC\n", val_en="d\n", val_fr="D\n", test_en="e\n", test_fr="E\n"
+    )
+    return tmp_path
+
+
+def read(folder: Path, **changes: object) -> Corpus:
+    settings = {
+        "name": "text",
+        "src": "en",
+        "tgt": "fr",
+        "dir": str(folder),
+        "train": "train",
+        "validation": "val",
+        "test": ["test"],
+        "max_length": 100,
+        "max_length_ratio": None,
+    }
+    return TextCorpus(**{**settings, **changes})
+
+
+def test_splits_by_name(folder: Path) -> None:
+    corpus = read(folder)
+    assert corpus.splits["train"] == Pairs(["a", "b", "c"], ["A", "B", "C"])
+    assert corpus.test_names == ["test"]
+    assert corpus.report[0] == "train: 3 pairs read from train.en and train.fr"
+    assert read(folder, src="fr", tgt="en").splits["validation"] == (["D"], ["d"])
+
+
+def test_gzip_carriage_returns_byte_order_mark_and_line_separators(folder: Path) -> None:
+    (folder / "train.en").unlink()
+    (folder / "train.en.gz").write_bytes(gzip.compress("\ufeffa\r\nb\u2028b \n\tc".encode()))
+    assert read(folder).splits["train"].src == ["a", "b\u2028b", "c"]
+
+
+def test_empty_lines_leave_training_alone(folder: Path) -> None:
+    write(folder, train_en="a\n \nc\nd\n", train_fr="A\nB\n\nD\n", test_en="e\n\n", test_fr="\nE\n")
+    corpus = read(folder)
+    assert corpus.splits["train"] == (["a", "d"], ["A", "D"])
+    assert corpus.splits["test"] == (["e", ""], ["", "E"])
+    assert "train: 2 pairs with an empty line dropped" in corpus.report
+    assert "test: 2 pairs with an empty line kept" in corpus.report
+
+
+def test_fingerprint_follows_languages_and_lines(folder: Path) -> None:
+    first = read(folder).fingerprint
+    assert len(first) == 16
+    assert read(folder).fingerprint == first
+    swapped = read(folder, src="fr", tgt="en").fingerprint
+    write(folder, test_en="f\n")
+    assert len({first, swapped, read(folder).fingerprint}) == 3
+
+
+def test_fingerprint_tells_where_a_split_ends() -> None:
+    def corpus(train: list[str], test: list[str]) -> Corpus:
+        return Corpus("c", ("en", "fr"), {"train": Pairs(train, train), "test": Pairs(test, test)}, [])
+
+    assert corpus(["a", "b"], ["c"]).fingerprint != corpus(["a"], ["b", "c"]).fingerprint
+
+
+def test_unequal_line_counts_name_both_files(folder: Path) -> None:
+    write(folder, train_fr="A\nB\n")
+    with pytest.raises(UserError, match=r"train\.en has 3 lines and .*train\.fr has 2"):
+        read(folder)
+
+
+def test_bytes_that_are_not_utf8_name_file_and_line(folder: Path) -> None:
+    write(folder, train_fr=b"A\nB\n\xe9\n")
+    with pytest.raises(UserError, match=r"train\.fr:3 has bytes that are not UTF-8"):
+        read(folder)
+
+
+def test_half_a_gzip_file(folder: Path) -> None:
+    (folder / "train.en").unlink()
+    (folder / "train.en.gz").write_bytes(gzip.compress(b"a\nb\nc\n")[:-9])
+    with pytest.raises(UserError, match=r"train\.en\.gz is not a whole gzip file"):
+        read(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tgt": "de"}, r"neither '.*train\.de' nor 'train\.de\.gz'; 'train' is there in en, fr\."),
+        ({"train": "training"}, r"nothing there is named 'training\.\*'"),
+        ({"dir": "nowhere"}, "there is no folder 'nowhere'"),
+        ({"tgt": "en"}, "data.src and data.tgt are both en"),
+        ({"test": "test"}, r"must be a list of test sets, such as data\.test=\[test\]"),
+        ({"test": ["test", "test"]}, "names a set 'test' that is already there"),
+        ({"test": ["train"]}, "names a set 'train' that is already there"),
+        ({"max_length": 0}, r"data\.max_length=0 must be at least 1"),
+        ({"max_length_ratio": 0.5}, r"data\.max_length_ratio=0\.5 must be at least 1"),
+    ],
+)
+def test_mistakes(folder: Path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read(folder, **changes)
+
+
+def test_nothing_left(folder: Path) -> None:
+    write(folder, train_en="\n\n", train_fr="A\nB\n")
+    with pytest.raises(UserError, match="the train split of the corpus 'text' has no sentence pairs left"):
+        read(folder)
+
+
+def test_the_toy_corpus_follows_its_seed() -> None:
+    def toy(seed: int) -> Corpus:
+        return ToyCorpus(seed=seed, train=20, validation=5, test=5, test_long=5, max_length=None, max_length_ratio=None)
+
+    assert toy(1).fingerprint == toy(1).fingerprint != toy(2).fingerprint
+    assert toy(1).test_names == ["test", "test_long"]
+    assert len(toy(1).splits["train"].src) == 20

@@ -1,0 +1,75 @@
+"""A user's mistake gives one clear sentence, a non-zero exit, no traceback, and no run folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def triptych(*arguments: str, stdin: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "triptych", *arguments], input=stdin, capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    for split in ("train", "val", "test"):
+        for language in ("en", "fr"):
+            (folder / f"{split}.{language}").write_text("".join(f"word{i} {language}\n" for i in range(50)))
+    (folder / "short.fr").write_text("un\n")
+    (folder / "short.en").write_text("one\ntwo\n")
+    (folder / "bad.en").write_text("one\n")
+    (folder / "bad.fr").write_bytes(b"un\n"[:2] + b"\xff\xfe\n")
+    return folder
+
+
+TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["model=lm4mt", "model.num_layer=3"], ["model.num_layer", "did you mean model.num_layers?"]),
+        (["model=transformr"], ["model=transformr", "transformer_base"]),
+        ([*TEXT, "data.train=nothing"], ["nothing"]),
+        ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
+        ([*TEXT, "data.train=bad"], ["bad.fr", "line 1", "UTF-8"]),
+        (["data=multi30k", "data.tgt=xx"], ["xx", "cs"]),
+        (["model=transformer", "model.num_heads=3"], ["model.num_heads=3", "divisible"]),
+        (["loss=unknown"], ["loss=unknown", "decayed"]),
+        ([*TEXT, "tokenizer.vocab_size=30000"], ["tokenizer.vocab_size=30000", "at most"]),
+        (["search.beam_size=0"], ["search.beam_size=0", "at least 1"]),
+        (["budget.epochs=3"], ["budget.steps", "exactly one"]),
+        (["batch.tokens=5"], ["batch.tokens=5"]),
+        (["loss=decayed", "loss.autoencode.alpha=2"], ["loss.autoencode.alpha=2"]),
+        (["seed=many"], ["seed", "many"]),
+        (["model=rnn", "model.attention=luong", "model.score=cosine"], ["cosine", "scaled_dot"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and "=" in value[-1] else "",
+)
+def test_training_refuses(arguments: list[str], words: list[str], files: Path, tmp_path: Path) -> None:
+    where = [f"data.dir={files}"] if "data=text" in arguments else []
+    done = triptych("train", "scale=smoke", f"cache={tmp_path}/cache", *arguments, *where, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("triptych: ")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_a_run_that_does_not_exist(command: str, tmp_path: Path) -> None:
+    done = triptych(command, "run=nowhere", *(["split=test"] if command == "evaluate" else []), cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+    assert "run=nowhere is no run folder" in done.stderr
+
+
+def test_unknown_command(tmp_path: Path) -> None:
+    done = triptych("trian", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "choose one of train" in done.stderr

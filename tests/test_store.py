@@ -1,0 +1,80 @@
+"""Ids on disk: the same as the tokenizer gives, shortened only in training, built once."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from triptych.data.corpus import Corpus, Pairs
+from triptych.data.store import Store, prepare
+from triptych.errors import UserError
+from triptych.tokenizer import SIDES, SentencePieceTrainer, Tokenizer
+
+TRAIN = Pairs(["a b", "a b c d e f g h", "a", "b c d", "c"], ["A B", "A", "A B C D E", "B C D", "C"])
+TEST = Pairs(["a b c d e f g h", "", "h"], ["A", "B", ""])
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return Corpus("letters", ("en", "fr"), {"train": TRAIN, "validation": TEST, "test": TEST}, [])
+
+
+@pytest.fixture
+def tokenizer(corpus: Corpus, tmp_path: Path) -> Tokenizer:
+    return SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False).fit(corpus, tmp_path)
+
+
+def test_holds_what_the_tokenizer_gives(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    stores = prepare(corpus, tokenizer, tmp_path, None, None)
+    assert list(stores) == ["train", "validation", "test"]
+    for name, pairs in corpus.splits.items():
+        store = stores[name]
+        assert store.index.tolist() == list(range(len(pairs.src)))
+        encoded = [tokenizer.encode(lines, side) for lines, side in zip(pairs, SIDES, strict=True)]
+        for i, (src, tgt) in enumerate(zip(*encoded, strict=True)):
+            assert [ids.tolist() for ids in store.pair(i)] == [src, tgt]
+            assert store.lengths[i].tolist() == [len(src) + 1, len(tgt) + 2]
+        assert not store.report
+
+
+def test_limits_shorten_training_alone_and_are_counted_on_every_call(
+    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    # A letter and the space before it are two pieces: pair 1 is too long, pair 2 has 2 and 10 pieces.
+    for _ in range(2):
+        stores = prepare(corpus, tokenizer, tmp_path, 10, 4.9)
+        assert stores["train"].index.tolist() == [0, 3, 4]
+        assert tokenizer.decode([stores["train"].pair(1)[0].tolist()], "src") == ["b c d"]
+        assert stores["train"].report == [
+            "train: 1 pairs with more than 10 pieces on a side dropped",
+            "train: 1 pairs with one side more than 4.9 times as long as the other dropped",
+        ]
+        assert len(stores["test"]) == len(stores["validation"]) == 3
+    assert prepare(corpus, tokenizer, tmp_path, 10, 5)["train"].index.tolist() == [0, 2, 3, 4]
+
+
+def test_built_once(corpus: Corpus, tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(corpus, tokenizer, tmp_path, 10, None)
+    monkeypatch.setattr(Tokenizer, "encode", None)
+    assert len(prepare(corpus, tokenizer, tmp_path, 10, None)["train"]) == 4
+    with pytest.raises(TypeError):
+        prepare(corpus, tokenizer, tmp_path, 11, None)
+    assert [path.name for path in (tmp_path / "stores").iterdir() if path.name.startswith(".")] == []
+
+
+def test_ids_stay_on_disk_and_in_other_processes(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    store = prepare(corpus, tokenizer, tmp_path, None, None)["train"]
+    assert store.ids["src"].dtype == np.uint16
+    sent = pickle.dumps(store)
+    assert store.ids["src"].tobytes() not in sent
+    copy: Store = pickle.loads(sent)
+    assert isinstance(copy.ids["src"], np.memmap)
+    assert copy.pair(3)[1].tolist() == store.pair(3)[1].tolist()
+
+
+def test_limits_that_leave_nothing(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"data\.max_length=1 and .* leave no training pair"):
+        prepare(corpus, tokenizer, tmp_path, 1, None)

@@ -1,0 +1,157 @@
+"""The tokenizers: exact sizes, exact round trips, tags that text cannot spell, and plain refusals."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from triptych.batch import BOS, EOS, PAD, UNK
+from triptych.data import toy
+from triptych.errors import UserError
+from triptych.tokenizer import SIDES, SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer, seed_sampling
+
+ENGLISH, FRENCH = toy.splits(seed=0, train=200, validation=1, test=1, test_long=1)["train"]
+
+
+@dataclass
+class Text:
+    languages: tuple[str, str]
+    splits: dict[str, tuple[list[str], list[str]]]
+
+
+TEXT = Text(("en", "fr"), {"train": (ENGLISH, FRENCH), "test": (["ж"], ["ж"])})
+
+
+def trainer(**changes: object) -> SentencePieceTrainer:
+    settings = {"algorithm": "bpe", "joint": True, "byte_fallback": True, "vocab_size": 400, "sampling": 0.0}
+    return SentencePieceTrainer(**{**settings, **changes})
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def bytes_tokenizer(cache: Path) -> Tokenizer:
+    return trainer().fit(TEXT, cache)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="▁")))
+def test_any_text_comes_back(bytes_tokenizer: Tokenizer, text: str) -> None:
+    for side in SIDES:
+        assert bytes_tokenizer.decode(bytes_tokenizer.encode([text], side), side) == [text]
+
+
+@given(st.lists(st.sampled_from(["<en>", "<fr>", "<s>", "</s>", "<pad>", "<unk>", "cat", " ", "▁"])).map("".join))
+def test_no_text_spells_a_special_id(bytes_tokenizer: Tokenizer, text: str) -> None:
+    (ids,) = bytes_tokenizer.encode([text], "src")
+    assert not set(ids) & {PAD, UNK, BOS, EOS, SRC_TAG, TGT_TAG}
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+@pytest.mark.parametrize("joint", [True, False])
+def test_vocabulary_size_is_met_exactly(cache: Path, algorithm: str, joint: bool) -> None:
+    tokenizer = trainer(algorithm=algorithm, joint=joint, vocab_size=420).fit(TEXT, cache)
+    vocabulary = tokenizer.vocabulary
+    assert (vocabulary.src_size, vocabulary.tgt_size, vocabulary.joint) == (420, 420, joint)
+    assert tokenizer.name == f"{algorithm}-{'joint' if joint else 'separate'}-420"
+    for side in SIDES:
+        assert tokenizer.pieces(range(6), side) == ["<pad>", "<unk>", "<s>", "</s>", "<en>", "<fr>"]
+
+
+def test_characters_of_the_training_text_alone(cache: Path) -> None:
+    tokenizer = SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False).fit(TEXT, cache)
+    english, french = (len({*"".join(lines)}) + 6 for lines in (ENGLISH, FRENCH))
+    assert (tokenizer.vocabulary.src_size, tokenizer.vocabulary.tgt_size) == (english, french)
+    assert tokenizer.encode(["a cat"], "src") != tokenizer.encode(["a cat"], "tgt")
+    assert tokenizer.encode(["ж"], "src")[0][-1] == UNK  # only the test set has it
+
+
+def test_decoding_drops_special_ids_but_shows_unknowns(bytes_tokenizer: Tokenizer) -> None:
+    (ids,) = bytes_tokenizer.encode(["a cat"], "src")
+    assert bytes_tokenizer.decode([[BOS, SRC_TAG, *ids, TGT_TAG, EOS, PAD], []], "src") == ["a cat", ""]
+    assert "⁇" in bytes_tokenizer.decode([[*ids, UNK]], "src")[0]
+
+
+def test_trained_once_on_the_training_split_quietly(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    first = trainer().fit(TEXT, tmp_path)
+    model = next(tmp_path.rglob("*.model"))
+    made = model.stat().st_mtime_ns
+    other_tests = Text(TEXT.languages, {**TEXT.splits, "test": (["x"], ["y"])})
+    again = trainer().fit(other_tests, tmp_path)
+    assert again.fingerprint == first.fingerprint
+    assert model.stat().st_mtime_ns == made
+    assert capfd.readouterr() == ("", "")
+    assert not list(tmp_path.rglob(".*"))
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_training_is_deterministic(tmp_path: Path, algorithm: str) -> None:
+    for name in "ab":
+        trainer(algorithm=algorithm).fit(TEXT, tmp_path / name)
+    first, second = (next((tmp_path / name).rglob("*.model")).read_bytes() for name in "ab")
+    assert first == second
+
+
+def test_fingerprint_follows_settings_and_text(cache: Path) -> None:
+    other = Text(TEXT.languages, {"train": (ENGLISH, FRENCH[::-1])})
+    fits = [trainer(), trainer(vocab_size=401), trainer(sampling=0.1), trainer(algorithm="unigram")]
+    assert len({fit.fit(TEXT, cache).fingerprint for fit in fits} | {trainer().fit(other, cache).fingerprint}) == 5
+
+
+def test_saved_and_loaded(bytes_tokenizer: Tokenizer, tmp_path: Path) -> None:
+    bytes_tokenizer.save(tmp_path / "run")
+    loaded = Tokenizer.load(tmp_path / "run")
+    assert loaded.encode(ENGLISH, "src") == bytes_tokenizer.encode(ENGLISH, "src")
+    for name in ("name", "fingerprint", "languages", "joint", "sampling", "vocabulary"):
+        assert getattr(loaded, name) == getattr(bytes_tokenizer, name)
+    with pytest.raises(UserError, match=r"holds no tokenizer: tokenizer\.json is missing"):
+        Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, algorithm: str) -> None:
+    tokenizer = trainer(algorithm=algorithm, sampling=0.5).fit(TEXT, cache)
+
+    def draw(seed: int) -> list[list[int]]:
+        seed_sampling(seed)
+        return tokenizer.encode(ENGLISH, "src", sample=True)
+
+    assert draw(1) == draw(1)
+    assert draw(1) != draw(2)
+    assert draw(1) != tokenizer.encode(ENGLISH, "src")
+    assert tokenizer.decode(draw(1), "src") == ENGLISH
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_an_impossible_size_names_the_bound_and_the_bound_works(cache: Path, algorithm: str) -> None:
+    for asked, step in ((9000, 1), (263, -1)):
+        with pytest.raises(UserError, match=f"vocab_size={asked} ") as caught:
+            trainer(algorithm=algorithm, vocab_size=asked).fit(TEXT, cache)
+        found = re.search(r"at (?:most|least) (\d+)", str(caught.value))
+        assert found is not None
+        bound = int(found[1])
+        assert trainer(algorithm=algorithm, vocab_size=bound).fit(TEXT, cache).vocabulary.src_size == bound
+        with pytest.raises(UserError, match=f"vocab_size={bound + step} "):
+            trainer(algorithm=algorithm, vocab_size=bound + step).fit(TEXT, cache)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"algorithm": "wordpiece"}, "algorithm=wordpiece is unknown; allowed are bpe, unigram, char"),
+        ({"algorithm": "char"}, "neither vocab_size nor sampling"),
+        ({"vocab_size": None}, "vocab_size=None must be more than the 6"),
+        ({"vocab_size": 6}, "vocab_size=6 must be more than the 6"),
+        ({"sampling": 1.5}, "sampling=1.5 must lie between 0"),
+    ],
+)
+def test_impossible_settings(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        trainer(**changes)
