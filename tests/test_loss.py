@@ -46,7 +46,9 @@ def test_agrees_with_pytorch(chunk: int, monkeypatch: pytest.MonkeyPatch) -> Non
     torch.testing.assert_close(ours, expected)
     torch.testing.assert_close(nll, F.cross_entropy(hidden @ weight.T, targets, reduction="none"))
     for found, wanted in zip(
-        torch.autograd.grad(ours * 3, [hidden, weight]), torch.autograd.grad(expected * 3, [hidden, weight]), strict=True
+        torch.autograd.grad(ours * 3, [hidden, weight]),
+        torch.autograd.grad(expected * 3, [hidden, weight]),
+        strict=True,
     ):
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
 
@@ -56,7 +58,9 @@ def test_without_lambda_source_positions_have_no_gradient() -> None:
     prediction = model(random_batch([(5, 4), (3, 6)]))
     prediction.hidden.retain_grad()
     batch_tokens = torch.tensor([8, 12])
-    TranslationLoss(label_smoothing=0.1, autoencode=Piecewise(points=[[0, 0]]))(prediction, batch_tokens, 0.5).loss.backward()
+    TranslationLoss(label_smoothing=0.1, autoencode=Piecewise(points=[[0, 0]]))(
+        prediction, batch_tokens, 0.5
+    ).loss.backward()
     gradient = prediction.hidden.grad
     assert gradient is not None
     assert torch.all(gradient[prediction.is_source] == 0)
@@ -77,9 +81,7 @@ def test_accumulated_batches_give_the_loss_of_one() -> None:
     torch.testing.assert_close(sum(shares), expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("progress", "expected"), [(0, 1.0), (0.125, 0.55), (0.25, 0.1), (0.625, 0.05), (1, 0.0)]
-)
+@pytest.mark.parametrize(("progress", "expected"), [(0, 1.0), (0.125, 0.55), (0.25, 0.1), (0.625, 0.05), (1, 0.0)])
 def test_decayed_lambda(progress: float, expected: float) -> None:
     """alpha 0.1, beta 0.25: 1 to 0.1 over the first quarter, 0.1 to 0 over the rest."""
     assert Decayed(alpha=0.1, beta=0.25)(progress) == pytest.approx(expected)

@@ -11,7 +11,12 @@ import pytest
 
 def triptych(*arguments: str, stdin: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "triptych", *arguments], input=stdin, capture_output=True, text=True, cwd=cwd, check=False
+        [sys.executable, "-m", "triptych", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
     )
 
 

@@ -100,7 +100,9 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
 def metrics(folder: RunFolder) -> pd.DataFrame:
     """What the run logged, by step; of a run that was interrupted, each part up to where the next went on."""
     table = pd.DataFrame()
-    for path in sorted(folder.path.glob("metrics/version_*/metrics.csv"), key=lambda p: int(p.parent.name.split("_")[1])):
+    for path in sorted(
+        folder.path.glob("metrics/version_*/metrics.csv"), key=lambda p: int(p.parent.name.split("_")[1])
+    ):
         part = pd.read_csv(path)
         table = pd.concat([table[table["step"] < part["step"].min()] if len(table) else table, part])
     return table.reset_index(drop=True)
@@ -172,7 +174,9 @@ def load(run: str | Path, checkpoint: str = "best", device: str = "cpu") -> Tran
     """
     folder = RunFolder(Path(run))
     if not folder.config.exists():
-        raise UserError(f"run={run} is no run folder (it has no config.yaml); give the folder that `triptych train` made.")
+        raise UserError(
+            f"run={run} is no run folder (it has no config.yaml); give the folder that `triptych train` made."
+        )
     path = folder.checkpoints / f"{checkpoint}.ckpt"
     if not path.exists():
         there = sorted(p.stem for p in folder.checkpoints.glob("*.ckpt"))

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import hydra
-import triptych
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
+import triptych
 from triptych.errors import UserError
 
 
@@ -51,7 +51,9 @@ def explain_config(error: BaseException) -> str:
     text = str(error)
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is no configuration key{suggestion(found[1])}."
-    if found := re.search(r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\n(?:Config|$|\n)", text, re.S):
+    if found := re.search(
+        r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\n(?:Config|$|\n)", text, re.S
+    ):
         group, _, option = found[1].rpartition("/")
         return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -74,8 +76,9 @@ def suggestion(key: str) -> str:
 
 def _keys(config: DictConfig, prefix: str = "") -> list[str]:
     keys = []
-    for name in config:
+    for name in map(str, config):
         keys.append(f"{prefix}{name}")
-        if OmegaConf.is_dict(config._get_node(name)) and not OmegaConf.is_missing(config, name):
-            keys += _keys(config._get_node(name), f"{prefix}{name}.")
+        inner = config._get_node(name)
+        if isinstance(inner, DictConfig) and not OmegaConf.is_missing(config, name):
+            keys += _keys(inner, f"{prefix}{name}.")
     return keys

@@ -30,7 +30,7 @@ class BatchSize:
 
 @dataclass
 class Validation:
-    """Optimizer steps from one validation to the next, validations from one BLEU to the next, and how BLEU is decoded."""
+    """Optimizer steps between validations, validations between BLEUs, and how BLEU is decoded."""
 
     every: int = MISSING
     bleu_every: int = MISSING

@@ -23,7 +23,7 @@ from triptych.commands.prepare import Prepared, prepare
 from triptych.data.datamodule import TranslationData
 from triptych.files import replacing
 from triptych.training.allocator import keep_freed_memory
-from triptych.training.callbacks import Progress, SaveOnInterrupt, ValidationBleu, checkpoints
+from triptych.training.callbacks import AtomicCheckpoints, Progress, SaveOnInterrupt, ValidationBleu, checkpoints
 from triptych.training.task import TranslationTask
 
 
@@ -108,12 +108,11 @@ class Experiment:
                 max_epochs=1,
                 accumulate_grad_batches=self.config.batch.accumulate,
                 gradient_clip_val=self.config.gradient_clip or None,
-                val_check_interval=min(self.config.validation.every, self.total_steps)
-                * self.config.batch.accumulate,
+                val_check_interval=min(self.config.validation.every, self.total_steps) * self.config.batch.accumulate,
                 check_val_every_n_epoch=None,
                 num_sanity_val_steps=0,
-                log_every_n_steps=1,
                 logger=loggers,
+                plugins=[AtomicCheckpoints()],
                 callbacks=self._callbacks(),
                 use_distributed_sampler=False,
                 enable_model_summary=False,
@@ -147,7 +146,9 @@ class Experiment:
                 self.folder.checkpoints / "averaged.ckpt",
             )
         device = self.task.device
-        translator = runs.load(self.folder.path, checkpoint, "cpu" if self.config.strategy.accelerator == "cpu" else str(device))
+        translator = runs.load(
+            self.folder.path, checkpoint, "cpu" if self.config.strategy.accelerator == "cpu" else str(device)
+        )
         test = {}
         for split in self.prepared.corpus.test_names:
             found = evaluation.evaluate(
@@ -211,16 +212,20 @@ class Experiment:
                 "peak_memory_bytes": accounting.peak_memory_bytes(self.task.device),
             },
             "validation": self._validation(),
-            "versions": {name: __import__(name).__version__ for name in ("torch", "lightning", "sentencepiece", "sacrebleu")},
+            "versions": {
+                name: __import__(name).__version__ for name in ("torch", "lightning", "sentencepiece", "sacrebleu")
+            },
         }
 
     def _validation(self) -> dict[str, float]:
-        logged = runs.metrics(self.folder)
-        best = logged.loc[logged[f"validation/{self.config.checkpoint.monitor}"].agg(BEST[self.config.checkpoint.monitor])]
+        logged, monitor = runs.metrics(self.folder), self.config.checkpoint.monitor
+        columns = ["validation/loss", "validation/perplexity", "validation/bleu"]
+        by_step = logged.groupby("step")[columns].first().dropna(subset=f"validation/{monitor}")
+        best = by_step.loc[by_step[f"validation/{monitor}"].agg(BEST[monitor])]
         return {name: float(best[f"validation/{name}"]) for name in ("loss", "perplexity")}
 
     def _loggers(self) -> list[Logger]:
-        csv = CSVLogger(self.folder.path, name="metrics")
+        csv = CSVLogger(self.folder.path, name="metrics", flush_logs_every_n_steps=1)
         more = [instantiate(self.config.logger)] if self.config.logger else []
         for logger in [csv, *more]:
             logger.log_hyperparams(OmegaConf.to_container(self.config, resolve=True))

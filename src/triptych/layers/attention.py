@@ -68,7 +68,7 @@ class Attention(nn.Module):
         self.output = nn.Linear(num_heads * d_v, d_model, bias=bias)
 
     def keys_values(self, memory: Tensor, by: Rotary | None = None) -> tuple[Tensor, Tensor]:
-        """Keys (B, H, K, d_k), rotated ``by`` their positions if given, and values (B, H, K, d_v) of (B, K, d_model)."""
+        """Of a memory (B, K, d_model): keys (B, H, K, d_k), rotated ``by`` their positions, and values (B, H, K, d_v)."""
         sizes = [self.num_heads * self.d_k, self.num_heads * self.d_v]
         key, value = (self._heads(part) for part in self.key_value(memory).split(sizes, dim=-1))
         return (key if by is None else rotate(key, by)), value
@@ -83,7 +83,7 @@ class Attention(nn.Module):
         by: Rotary | None = None,
         trace: list[Tensor] | None = None,
     ) -> Tensor:
-        """Queries from x (B, Q, d_model) over ready keys and values; masks as in ``attend``. Returns (B, Q, d_model)."""
+        """Queries from x (B, Q, d_model) over ready keys and values, masks as in ``attend``; (B, Q, d_model)."""
         query = self._heads(self.query(x))
         if by is not None:
             query = rotate(query, by)

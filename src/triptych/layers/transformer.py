@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -111,18 +112,19 @@ class Block(nn.Module):
     def __init__(self, sizes: Sizes, *, cross: bool) -> None:
         super().__init__()
         self.pre_norm = sizes.pre_norm
-        attention = {
-            "d_model": sizes.d_model,
-            "num_heads": sizes.num_heads,
-            "d_k": sizes.key_size,
-            "d_v": sizes.value_size,
-            "bias": sizes.bias,
-            "dropout": sizes.attention_dropout,
-        }
+        attention = partial(
+            Attention,
+            d_model=sizes.d_model,
+            num_heads=sizes.num_heads,
+            d_k=sizes.key_size,
+            d_v=sizes.value_size,
+            bias=sizes.bias,
+            dropout=sizes.attention_dropout,
+        )
         norm = NORMS[sizes.norm]
-        self.self_attention = Attention(**attention)
+        self.self_attention = attention()
         self.self_norm = norm(sizes.d_model)
-        self.cross_attention = Attention(**attention) if cross else None
+        self.cross_attention = attention() if cross else None
         self.cross_norm = norm(sizes.d_model) if cross else None
         self.feed_forward = FeedForward(sizes)
         self.feed_forward_norm = norm(sizes.d_model)
@@ -161,10 +163,13 @@ class Block(nn.Module):
         x = self._residual(x, self.self_norm, self_attend)
         if self.cross_attention is not None and self.cross_norm is not None and memory is not None:
             cross = self.cross_attention
-            x = self._residual(
-                x, self.cross_norm, lambda x: cross(x, memory, mask=memory_mask, trace=traces[1])
-            )
+            x = self._residual(x, self.cross_norm, lambda x: cross(x, memory, mask=memory_mask, trace=traces[1]))
         return self._residual(x, self.feed_forward_norm, self.feed_forward), seen
+
+    def read(self, memory: Tensor) -> KeysValues:
+        """The keys and values by which this block attends to a memory (B, S, d_model)."""
+        assert self.cross_attention is not None
+        return self.cross_attention.keys_values(memory)
 
     def _residual(self, x: Tensor, norm: nn.Module, f: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
@@ -191,10 +196,13 @@ class Stack(nn.Module):
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
 
+    def __iter__(self) -> Iterator[Block]:
+        return (cast(Block, block) for block in self)
+
     def rotations(self, positions: Tensor) -> Rotary | None:
         """The rotations of positions (B or 1, T), where this stack uses them."""
         return None if self.rotary_size is None else rotary(positions, self.rotary_size)
 
     def flops(self, queries: int, memory: int = 0) -> int:
         """Of one forward pass; as ``Block.flops``."""
-        return sum(block.flops(queries, memory) for block in self.blocks)
+        return sum(block.flops(queries, memory) for block in self)

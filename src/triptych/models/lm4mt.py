@@ -96,7 +96,7 @@ class LM4MT(TranslationModel):
         rotations = self.stack.rotations(positions)
         mask = None if self.causal else prefix_mask(inputs.shape[1], src_lengths)
         traces = (None if trace is None else trace.setdefault("sequence", []), None)
-        for block in self.stack.blocks:
+        for block in self.stack:
             x, _ = block(x, mask=mask, causal=self.causal, by=rotations, traces=traces)
         place = positions + 1  # of the target, in the sequence
         is_source = (place < src_lengths[:, None]) & self.causal
@@ -110,7 +110,7 @@ class LM4MT(TranslationModel):
         )
 
     def sequence(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Source and target of each pair end to end (B, L), padding behind; the sources' lengths (B,), and both's (B,)."""
+        """Source and target of each pair end to end (B, L); the lengths of the sources (B,), and of the whole (B,)."""
         src, tgt = self.prefix(batch.src), self.suffix(batch.tgt)
         ends = batch.src_lengths[:, None]
         lengths = batch.src_lengths + batch.tgt_lengths
@@ -136,7 +136,7 @@ class LM4MT(TranslationModel):
         rotations = self.stack.rotations(positions)
         visible = padding_mask(src, src_lengths)
         state = {"position": src_lengths, "visible": visible}
-        for i, block in enumerate(self.stack.blocks):
+        for i, block in enumerate(self.stack):
             x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
                 x, mask=None if self.causal else visible, causal=self.causal, by=rotations
             )
@@ -148,7 +148,7 @@ class LM4MT(TranslationModel):
         rotations = self.stack.rotations(position)
         visible = torch.cat([state["visible"], torch.ones_like(state["visible"][..., :1])], dim=-1)
         state = {**state, "position": state["position"] + 1, "visible": visible}
-        for i, block in enumerate(self.stack.blocks):
+        for i, block in enumerate(self.stack):
             x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
                 x, mask=visible, by=rotations, past=(state[f"key.{i}"], state[f"value.{i}"])
             )
@@ -162,9 +162,7 @@ class LM4MT(TranslationModel):
 
     def flops(self, src_length: int, tgt_length: int) -> int:
         predicted = (src_length - 1 if self.causal else 0) + tgt_length - 1
-        return (
-            self.stack.flops(src_length + tgt_length - 1) + 2 * predicted * self.vocabularies.output_weight.numel()
-        )
+        return self.stack.flops(src_length + tgt_length - 1) + 2 * predicted * self.vocabularies.output_weight.numel()
 
     @property
     def embedding_parameters(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -63,9 +65,14 @@ class Transformer(TranslationModel):
             embedding_dropout=embedding_dropout,
         )
         self.vocabularies = Vocabularies(vocabulary=vocabulary, size=d_model, tying=tying)
-        inputs = {"d_model": d_model, "positions": positions, "max_length": max_length, "dropout": embedding_dropout}
-        self.src_input = TransformerInput(**inputs)
-        self.tgt_input = TransformerInput(**inputs)
+        make_input = partial(
+            TransformerInput,
+            d_model=d_model,
+            positions=positions,
+            max_length=max_length,
+            dropout=embedding_dropout,
+        )
+        self.src_input, self.tgt_input = make_input(), make_input()
         self.encoder = Stack(sizes, num_layers=encoder_layers, cross=False)
         self.decoder = Stack(sizes, num_layers=decoder_layers, cross=True)
 
@@ -77,8 +84,8 @@ class Transformer(TranslationModel):
         x = self.tgt_input(self.vocabularies.tgt, tgt, positions)
         rotations = self.decoder.rotations(positions)
         traces = (None, None) if trace is None else (trace.setdefault("decoder", []), trace.setdefault("cross", []))
-        for block in self.decoder.blocks:
-            keys_values = block.cross_attention.keys_values(memory)
+        for block in self.decoder:
+            keys_values = block.read(memory)
             x, _ = block(x, causal=True, by=rotations, memory=keys_values, memory_mask=mask, traces=traces)
         hidden, targets = keep_targets(x, batch)
         return Prediction(
@@ -94,7 +101,7 @@ class Transformer(TranslationModel):
         x = self.src_input(self.vocabularies.src, src, positions)
         rotations = self.encoder.rotations(positions)
         traces = (None if trace is None else trace.setdefault("encoder", []), None)
-        for block in self.encoder.blocks:
+        for block in self.encoder:
             x, _ = block(x, mask=mask, by=rotations, traces=traces)
         return self.encoder.norm(x)
 
@@ -102,8 +109,8 @@ class Transformer(TranslationModel):
         mask = padding_mask(src, src_lengths)
         memory = self.encode(src, mask)
         state = {"mask": mask, "position": torch.zeros_like(src_lengths)}
-        for i, block in enumerate(self.decoder.blocks):
-            state[f"memory_key.{i}"], state[f"memory_value.{i}"] = block.cross_attention.keys_values(memory)
+        for i, block in enumerate(self.decoder):
+            state[f"memory_key.{i}"], state[f"memory_value.{i}"] = block.read(memory)
             state[f"key.{i}"], state[f"value.{i}"] = block.self_attention.keys_values(memory[:, :0])
         return state
 
@@ -112,7 +119,7 @@ class Transformer(TranslationModel):
         x = self.tgt_input(self.vocabularies.tgt, tokens.unsqueeze(1), position)
         rotations = self.decoder.rotations(position)
         state = {**state, "position": state["position"] + 1}
-        for i, block in enumerate(self.decoder.blocks):
+        for i, block in enumerate(self.decoder):
             x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
                 x,
                 by=rotations,

@@ -11,8 +11,10 @@ import lightning
 import torch
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint, RichProgressBar
 from lightning.pytorch.loggers import WandbLogger
+from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from triptych.data.store import Store
+from triptych.files import replacing
 from triptych.metrics import corpus_scores
 from triptych.search import Search, decode
 from triptych.tokenizer import Tokenizer
@@ -73,10 +75,12 @@ class ValidationBleu(Callback):
             texts = {i: text for part in gathered for i, text in part.items()}
         hypotheses = [texts[i] for i in range(len(self.sources))]
         scores = corpus_scores(hypotheses, self.lines[1])
-        task.log("validation/bleu", scores["bleu"], prog_bar=True, rank_zero_only=True)
-        if isinstance(trainer.logger, WandbLogger):
-            rows = list(zip(*self.lines, hypotheses, strict=True))[: self.samples]
-            trainer.logger.log_text("validation/samples", ["source", "reference", "translation"], [list(r) for r in rows])
+        task.log("validation/bleu", scores["bleu"], logger=False)  # for the checkpoint that keeps the best
+        task.write({"validation/bleu": scores["bleu"]})
+        samples = [list(row) for row in zip(*self.lines, hypotheses, strict=True)][: self.samples]
+        for logger in trainer.loggers:
+            if isinstance(logger, WandbLogger):
+                logger.log_text("validation/samples", ["source", "reference", "translation"], samples)
 
     def state_dict(self) -> dict[str, Any]:
         return {"validations": self.validations}
@@ -93,18 +97,27 @@ class Progress(RichProgressBar):
         self._start = (time.perf_counter(), trainer.global_step)
 
     def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
-        logged = trainer.logged_metrics
+        latest = getattr(pl_module, "latest", {})
         shown = {
-            "loss": f"{float(logged['train/loss']):.3f}" if "train/loss" in logged else "…",
-            "tokens/s": f"{float(logged['train/tokens_per_second']):,.0f}" if "train/loss" in logged else "…",
-            "perplexity": f"{float(logged['validation/perplexity']):.2f}" if "validation/perplexity" in logged else "…",
-            "bleu": f"{float(logged['validation/bleu']):.1f}" if "validation/bleu" in logged else "…",
+            "loss": ("train/loss", "{:.3f}"),
+            "tokens/s": ("train/tokens_per_second", "{:,.0f}"),
+            "perplexity": ("validation/perplexity", "{:.2f}"),
+            "bleu": ("validation/bleu", "{:.1f}"),
         }
+        values = {name: form.format(latest[key]) for name, (key, form) in shown.items() if key in latest}
         done = trainer.global_step - self._start[1]
         if done:
             left = (trainer.max_steps - trainer.global_step) * (time.perf_counter() - self._start[0]) / done
-            shown["left"] = f"{int(left) // 60}:{int(left) % 60:02d}"
-        return {name: value for name, value in shown.items() if value != "…"}
+            values["left"] = f"{int(left) // 60}:{int(left) % 60:02d}"
+        return values
+
+
+class AtomicCheckpoints(TorchCheckpointIO):
+    """Writes a checkpoint beside its path, then renames it: a killed run leaves the one before whole."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
+        with replacing(Path(path)) as beside:
+            super().save_checkpoint(checkpoint, beside, storage_options)
 
 
 class SaveOnInterrupt(Callback):
@@ -116,14 +129,15 @@ class SaveOnInterrupt(Callback):
     def on_exception(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
     ) -> None:
-        if isinstance(exception, KeyboardInterrupt) and trainer.global_step:
-            beside = self.path.with_suffix(".partial")
-            trainer.save_checkpoint(beside)
-            beside.replace(self.path)
+        # In the midst of an accumulated step there is no state to go on from: the last checkpoint stays.
+        completed = trainer.fit_loop.epoch_loop.batch_progress.current.completed
+        between_steps = completed % trainer.accumulate_grad_batches == 0
+        if isinstance(exception, KeyboardInterrupt) and trainer.global_step and between_steps:
+            trainer.save_checkpoint(self.path)
 
 
 def checkpoints(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:
-    """Best by ``validation/loss`` or ``validation/bleu`` (weights alone), the last, and the last ``keep`` to average."""
+    """Best by ``validation/loss`` or ``validation/bleu`` (weights alone), last, and the last ``keep`` to average."""
     best = ModelCheckpoint(
         folder,
         filename="best",

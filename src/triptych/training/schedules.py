@@ -37,7 +37,7 @@ class InverseSquareRoot:
 
 @dataclass(frozen=True, kw_only=True)
 class Cosine:
-    """Linear to peak over the warm-up, then half a cosine down to floor at the last step (Loshchilov and Hutter 2017)."""
+    """Linear to peak over the warm-up, then half a cosine to floor at the end (Loshchilov and Hutter 2017)."""
 
     peak: float
     floor: float
@@ -73,7 +73,13 @@ class Piecewise:
     def __init__(self, *, points: Sequence[Sequence[float]]) -> None:
         self.points = [(float(x), float(y)) for x, y in points]
         places = [x for x, _ in self.points]
-        if not places or places != sorted(places) or places[0] < 0 or places[-1] > 1 or min(y for _, y in self.points) < 0:
+        if (
+            not places
+            or places != sorted(places)
+            or places[0] < 0
+            or places[-1] > 1
+            or min(y for _, y in self.points) < 0
+        ):
             raise UserError(
                 f"loss.autoencode.points={list(map(list, points))} must be [progress, weight] pairs, progress rising "
                 "from 0 to 1, no weight negative."

@@ -58,6 +58,7 @@ class TranslationTask(lightning.LightningModule):
         self.tokenizer = tokenizer
         self.consumed = Consumed()
         self.seconds = 0.0
+        self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric()
         self._window: list[LossParts] = []
         self._window_start = (0.0, 0)
@@ -115,7 +116,7 @@ class TranslationTask(lightning.LightningModule):
         }
         if sums["autoencode_tokens"]:
             values["train/L_AE"] = sums["autoencode"] / sums["autoencode_tokens"]
-        self.log_dict(values)
+        self.write(values)
         self._window.clear()
         self._window_start = (now, tokens)
 
@@ -129,7 +130,14 @@ class TranslationTask(lightning.LightningModule):
     def on_validation_epoch_end(self) -> None:
         loss = self.validation_loss.compute()
         self.validation_loss.reset()
-        self.log_dict({"validation/loss": loss, "validation/perplexity": loss.exp()}, prog_bar=True)
+        self.log("validation/loss", loss, logger=False)  # for the checkpoint that keeps the best
+        self.write({"validation/loss": loss.item(), "validation/perplexity": loss.exp().item()})
+
+    def write(self, values: dict[str, float]) -> None:
+        """One line in every log, at this step. (Lightning's own ``log`` repeats a value at every step that follows.)"""
+        self.latest.update(values)
+        for logger in self.loggers:
+            logger.log_metrics(values, step=self.global_step)
 
     def on_validation_end(self) -> None:
         """Validation is no training time, whatever it did."""

@@ -1,0 +1,167 @@
+"""From the command line to result.json, and back: resumed, repeated, loaded, translated."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import triptych
+from triptych.errors import UserError
+
+TINY = [
+    "scale=smoke",
+    "cache=cache",
+    "budget.steps=8",
+    "validation.every=2",
+    "log_every=1",
+    "optimizer.schedule.warmup=4",
+]
+
+
+def run(cwd: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "triptych", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which one run has finished."""
+    folder = tmp_path_factory.mktemp("trained")
+    run(folder, "train", *TINY, "model=lm4mt", "loss=decayed", "checkpoint.average=2", "batch.accumulate=2")
+    return folder
+
+
+def only(folder: Path) -> Path:
+    (path,) = folder.iterdir()
+    return path
+
+
+def test_result_has_what_the_design_promises(trained: Path) -> None:
+    folder = only(trained / "runs")
+    result = json.loads((folder / "result.json").read_text())
+    assert result["model"]["name"] == "lm4mt"
+    assert result["train"]["steps"] == 8
+    assert 0 < result["model"]["parameters_non_embedding"] < result["model"]["parameters"]
+    assert result["train"]["tokens_src"] > 0
+    assert result["train"]["flops"] > 0
+    assert set(result["test"]) == {"test", "test_long"}
+    assert result["test"]["test"]["bleu_signature"].startswith("nrefs:1|")
+    assert result["test"]["test"]["sentences"] == len((folder / "translations" / "test.txt").read_text().splitlines())
+    assert len(result["data"]["token_stream"]) == 64
+    with (folder / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    weights = [float(row["train/lambda"]) for row in rows if row.get("train/lambda")]
+    assert weights == pytest.approx([1 - 0.9 * s / 2 if s <= 2 else 0.1 * (8 - s) / 6 for s in range(8)])
+    for key in ("train/loss", "train/L_AE", "train/L_MT", "train/lr", "train/tokens_per_second", "validation/bleu"):
+        assert any(row.get(key) for row in rows), key
+
+
+def test_a_finished_run_is_not_trained_again(trained: Path) -> None:
+    folder = only(trained / "runs")
+    before = (folder / "result.json").stat().st_mtime_ns
+    done = run(trained, "train", *TINY, "model=lm4mt", "loss=decayed", "checkpoint.average=2", "batch.accumulate=2")
+    assert "finished before" in done.stdout
+    assert (folder / "result.json").stat().st_mtime_ns == before
+
+
+def test_averaged_weights_are_the_mean_of_the_last(trained: Path) -> None:
+    folder = only(trained / "runs") / "checkpoints"
+    recent = [torch.load(path, weights_only=True)["state_dict"] for path in sorted(folder.glob("recent-*.ckpt"))]
+    averaged = torch.load(folder / "averaged.ckpt", weights_only=True)["state_dict"]
+    assert len(recent) == 2
+    for name, tensor in averaged.items():
+        torch.testing.assert_close(tensor, (recent[0][name] + recent[1][name]) / 2)
+
+
+def test_load_translates_and_scores(trained: Path) -> None:
+    loaded = triptych.load(only(trained / "runs"))
+    texts = loaded.translate(["The dog sleeps.", "", "The cat eats."])
+    assert (len(texts), texts[1]) == (3, "")
+    assert loaded.translate(["The cat eats."]) == texts[2:]
+    alone = loaded.score(["The dog sleeps."], ["Le chien dort."])
+    assert alone[0] < 0
+    assert loaded.score(["The cat eats.", "The dog sleeps."], ["x", "Le chien dort."])[1] == pytest.approx(
+        alone[0], abs=1e-4
+    )
+    with pytest.raises(UserError, match="1 sources and 2 targets"):
+        loaded.score(["a"], ["b", "c"])
+
+
+def test_translate_keeps_order_and_lines(trained: Path) -> None:
+    folder = only(trained / "runs")
+    lines = ["The dog sleeps.", "", "The cat and the dog eat the bread.", "  "]
+    done = run(trained, "translate", f"run={folder}", stdin="\n".join(lines))
+    out = done.stdout.split("\n")
+    assert len(out) == len(lines) + 1
+    assert (out[1], out[3]) == ("", "")
+    assert out[:4] == triptych.load(folder).translate(lines)
+    best = run(trained, "translate", f"run={folder}", "search.n_best=2", "scores=true", stdin=lines[0]).stdout
+    assert [line.split("\t")[0] for line in best.splitlines()] == ["1", "1"]
+
+
+def test_evaluate_repeats_the_result(trained: Path) -> None:
+    folder = only(trained / "runs")
+    result = json.loads((folder / "result.json").read_text())["test"]["test"]
+    done = run(trained, "evaluate", f"run={folder}", "split=test", "checkpoint=averaged", "search.beam_size=2")
+    assert f"BLEU {result['bleu']:.2f}" in done.stdout or result["beam_size"] != 2
+
+
+def test_another_tokenizer_is_refused(trained: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "run"
+    shutil.copytree(only(trained / "runs"), folder)
+    settings = json.loads((folder / "tokenizer" / "tokenizer.json").read_text())
+    (folder / "tokenizer" / "tokenizer.json").write_text(json.dumps({**settings, "fingerprint": "0" * 16}))
+    with pytest.raises(UserError, match="not the one that its checkpoint was trained with"):
+        triptych.load(folder)
+
+
+def losses(folder: Path) -> dict[int, float]:
+    with (folder / "metrics.csv").open() as file:
+        return {int(row["step"]): float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]}
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_run_goes_on_to_the_same_end(how: signal.Signals, tmp_path: Path) -> None:
+    """The same stream of batches, the same losses, the same scores as an uninterrupted run."""
+    arguments = [*TINY, "budget.steps=40", "validation.every=5", "model=transformer", "model.dropout=0.0"]
+    run(tmp_path, "train", *arguments, "output=whole")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "triptych", "train", *arguments, "output=cut"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("cut/*/checkpoints/last.ckpt")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, how)
+    assert process.wait(timeout=60) != 0
+    assert not list(tmp_path.glob("cut/*/result.json")), "it was done before it could be interrupted"
+    resumed = run(tmp_path, "train", *arguments, "output=cut")
+    assert "going on from step" in resumed.stdout
+    whole, cut = only(tmp_path / "whole"), only(tmp_path / "cut")
+    one, other = (json.loads((folder / "result.json").read_text()) for folder in (whole, cut))
+    assert one["data"]["token_stream"] == other["data"]["token_stream"]
+    for key in ("tokens_src", "tokens_tgt", "flops"):
+        assert one["train"][key] == other["train"][key]
+    assert other["validation"]["loss"] == pytest.approx(one["validation"]["loss"], rel=1e-4)
+    assert losses(cut) == pytest.approx(losses(whole), rel=1e-3)
