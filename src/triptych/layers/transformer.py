@@ -197,7 +197,7 @@ class Stack(nn.Module):
                 nn.init.xavier_uniform_(parameter)
 
     def __iter__(self) -> Iterator[Block]:
-        return (cast(Block, block) for block in self)
+        return iter(self.blocks)
 
     def rotations(self, positions: Tensor) -> Rotary | None:
         """The rotations of positions (B or 1, T), where this stack uses them."""
