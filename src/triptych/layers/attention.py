@@ -68,7 +68,7 @@ class Attention(nn.Module):
         self.output = nn.Linear(num_heads * d_v, d_model, bias=bias)
 
     def keys_values(self, memory: Tensor, by: Rotary | None = None) -> tuple[Tensor, Tensor]:
-        """Of a memory (B, K, d_model): keys (B, H, K, d_k), rotated ``by`` their positions, and values (B, H, K, d_v)."""
+        """Of (B, K, d_model): keys (B, H, K, d_k), rotated ``by`` their positions, and values (B, H, K, d_v)."""
         sizes = [self.num_heads * self.d_k, self.num_heads * self.d_v]
         key, value = (self._heads(part) for part in self.key_value(memory).split(sizes, dim=-1))
         return (key if by is None else rotate(key, by)), value

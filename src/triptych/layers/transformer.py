@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -197,7 +198,7 @@ class Stack(nn.Module):
                 nn.init.xavier_uniform_(parameter)
 
     def __iter__(self) -> Iterator[Block]:
-        return iter(self.blocks)
+        return iter(cast(list[Block], self.blocks))
 
     def rotations(self, positions: Tensor) -> Rotary | None:
         """The rotations of positions (B or 1, T), where this stack uses them."""
