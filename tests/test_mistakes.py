@@ -43,7 +43,7 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["model=transformr"], ["model=transformr", "transformer_base"]),
         ([*TEXT, "data.train=nothing"], ["nothing"]),
         ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
-        ([*TEXT, "data.train=bad"], ["bad.fr", "line 1", "UTF-8"]),
+        ([*TEXT, "data.train=bad"], ["bad.fr:1", "UTF-8"]),
         (["data=multi30k", "data.tgt=xx"], ["xx", "cs"]),
         (["model=transformer", "model.num_heads=3"], ["model.num_heads=3", "divisible"]),
         (["loss=unknown"], ["loss=unknown", "decayed"]),

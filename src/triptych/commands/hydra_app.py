@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import sys
 from collections.abc import Callable
@@ -25,13 +26,30 @@ def conf_dir() -> Path:
 
 def run(command: str, function: Callable[[DictConfig], None], arguments: list[str]) -> int:
     """Composes conf/<command>.yaml with the arguments and calls the function, once, or once a job of a multirun."""
+    failures: list[Exception] = []
+
+    @functools.wraps(function)
+    def job(config: DictConfig) -> None:
+        try:
+            function(config)
+        except Exception as error:  # Hydra would print its own account of it, and end a multirun
+            failures.append(error)
+
     argv = sys.argv
-    sys.argv = [f"triptych {command}", *arguments]
+    sys.argv = [f"triptych {command}", *map(quoted, arguments)]
     try:
-        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(function)()
+        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(job)()
     finally:
         sys.argv = argv
+    if failures:
+        raise failures[0]
     return 0
+
+
+def quoted(argument: str) -> str:
+    """A run's folder is named by its overrides, and Hydra would read them in ``run=…`` as its own."""
+    key, equals, value = argument.partition("=")
+    return f"run='{value}'" if equals and key == "run" and not value.startswith(("'", '"')) else argument
 
 
 def resolve(config: DictConfig) -> None:

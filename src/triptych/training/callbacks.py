@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -121,19 +122,31 @@ class AtomicCheckpoints(TorchCheckpointIO):
 
 
 class SaveOnInterrupt(Callback):
-    """Ctrl-C loses nothing."""
+    """Ctrl-C ends training after the optimizer step at hand, and loses nothing; a second one ends it at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.asked = False
 
-    def on_exception(
-        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    def on_fit_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._before = signal.signal(signal.SIGINT, self._note)
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        # In the midst of an accumulated step there is no state to go on from: the last checkpoint stays.
-        completed = trainer.fit_loop.epoch_loop.batch_progress.current.completed
-        between_steps = completed % trainer.accumulate_grad_batches == 0
-        if isinstance(exception, KeyboardInterrupt) and trainer.global_step and between_steps:
+        if self.asked and batch_idx % trainer.accumulate_grad_batches == 0:
+            # The batch at hand is counted as ready already, by which validations would come one step early.
+            trainer.fit_loop.epoch_loop.batch_progress.total.ready -= 1
             trainer.save_checkpoint(self.path)
+            raise KeyboardInterrupt
+
+    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, *_: Any) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
 
 
 def checkpoints(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:

@@ -72,9 +72,9 @@ class TranslationTask(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Counts what training consumes while it is still on the CPU, where reading lengths waits for nobody."""
+        """Keeps a training batch while it is still on the CPU, where counting it waits for nobody."""
         if self.trainer.training:
-            self.consumed.update(batch)
+            self._on_cpu = batch
         return batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
@@ -91,6 +91,7 @@ class TranslationTask(lightning.LightningModule):
         self._window_start = (time.perf_counter(), self.consumed.tokens_src + self.consumed.tokens_tgt)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        self.consumed.update(self._on_cpu)
         self.seconds = time.perf_counter() - self._started
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:
