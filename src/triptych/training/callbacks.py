@@ -181,6 +181,10 @@ def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str 
     """
     import wandb
 
+    offline = not wandb.login(prompt=False, verify=False)
+    settings = wandb.Settings(silent=True, console="off", disable_git=True, disable_code=True)
+    if offline:
+        settings.mode = "offline"  # Lightning's own switch comes too late: asking for the key settled the mode
     identity = hashlib.sha256(Path(save_dir).name.encode()).hexdigest()[:16]
     return WandbLogger(
         name=Path(save_dir).name,
@@ -190,6 +194,6 @@ def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str 
         entity=entity,
         group=group,
         tags=list(tags),
-        offline=wandb.api.api_key is None,
-        settings=wandb.Settings(silent=True, console="off", disable_git=True, disable_code=True),
+        offline=offline,
+        settings=settings,
     )

@@ -1,0 +1,80 @@
+"""`logger=wandb` needs no account, and its file, read back with W&B's own reader, holds what the dashboard shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Record = dict[str, Any]
+
+
+def read_back(path: Path, environment: dict[str, str]) -> list[Record]:
+    """The records of a ``.wandb`` file, as ``wandb leet inspect`` prints them."""
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Record]]:
+    folder = tmp_path_factory.mktemp("wandb")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("WANDB_")}
+    environment |= {"HOME": str(folder), "NETRC": str(folder / "netrc")}
+    arguments = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
+    done = subprocess.run(
+        [sys.executable, "-m", "triptych", "train", "logger=wandb", "log_every=1", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (run,) = (folder / "runs").iterdir()
+    (path,) = run.glob("wandb/offline-run-*/*.wandb")
+    return path, read_back(path, environment)
+
+
+def history(records: list[Record]) -> dict[str, list[Any]]:
+    values: dict[str, list[Any]] = {}
+    for record in records:
+        for key, value in record.get("history", {}).get("item", {}).items():
+            values.setdefault(key, []).append(value)
+    return values
+
+
+def test_the_file_holds_the_config(logged: tuple[Path, list[Record]]) -> None:
+    config: dict[str, Any] = {}
+    for record in logged[1]:
+        for kind in ("run", "config"):
+            found = record.get(kind, {})
+            config |= found.get("config", {}).get("update", {}) if kind == "run" else found.get("update", {})
+    assert config["model"]["_target_"] == "triptych.models.lm4mt.LM4MT"
+    assert config["loss"]["autoencode"]["alpha"] == 0.1
+    assert config["seed"] == 1
+
+
+def test_the_file_holds_the_history(logged: tuple[Path, list[Record]]) -> None:
+    values = history(logged[1])
+    assert len(values["train/loss"]) == 6
+    assert values["train/lambda"][0] == 1.0
+    assert values["train/lambda"] == sorted(values["train/lambda"], reverse=True)
+    assert all(rate > 0 for rate in values["train/lr"])
+    assert all(speed > 0 for speed in values["train/tokens_per_second"])
+    assert len(values["validation/bleu"]) == len(values["validation/loss"]) == 2
+
+
+def test_the_file_holds_translations(logged: tuple[Path, list[Record]]) -> None:
+    path, records = logged
+    named = history(records)["validation/samples.path"]
+    tables = [json.loads((path.parent / "files" / name).read_text()) for name in named]
+    assert len(tables) == 2
+    assert tables[0]["columns"] == ["source", "reference", "translation"]
+    assert all(isinstance(text, str) for row in tables[0]["data"] for text in row)
+    assert tables[0]["data"][0][0] == tables[1]["data"][0][0]
