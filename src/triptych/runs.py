@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.batch import Batch
+from triptych.data.batching import plan_sorted
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.models.base import TranslationModel
@@ -28,16 +30,19 @@ UNIDENTIFYING = ("output", "cache", "logger", "run_dir")
 
 
 def config_hash(config: DictConfig) -> str:
-    """8 hexadecimal digits that identify what a resolved config computes."""
-    plain = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(plain, dict)
-    identifying = {key: value for key, value in plain.items() if key not in UNIDENTIFYING}
-    return hashlib.sha256(json.dumps(identifying, sort_keys=True).encode()).hexdigest()[:8]
+    """8 hexadecimal digits that identify what a config computes: its values, but for those that say where it goes."""
+    anywhere = OmegaConf.merge(config, dict.fromkeys(UNIDENTIFYING, ""))
+    plain = OmegaConf.to_container(anywhere, resolve=True)
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def run_name(overrides: Sequence[str], digest: str) -> str:
-    """A folder's name: the overrides that matter, and the config's hash."""
-    told = [o for o in overrides if o.split("=")[0].lstrip("+~") not in UNIDENTIFYING and not o.startswith("hydra.")]
+    """A folder's name: the overrides that matter, of a path its last part, and the config's hash."""
+    told = []
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.lstrip("+~") not in UNIDENTIFYING and not key.startswith("hydra."):
+            told.append(f"{key}={Path(value).name}" if "/" in value else override)
     name = re.sub(r"[^\w=.,+-]+", "_", ",".join(told)) or "default"
     return f"{name[:150]}-{digest}"
 
@@ -147,7 +152,7 @@ class Translator:
         return results
 
     @torch.inference_mode()
-    def score(self, src: Sequence[str], tgt: Sequence[str]) -> list[float]:
+    def score(self, src: Sequence[str], tgt: Sequence[str], batch_tokens: int = 4096) -> list[float]:
         """log p(target | source) of each pair, in nats, ``</s>`` included.
 
         Raises:
@@ -155,15 +160,17 @@ class Translator:
         """
         if len(src) != len(tgt):
             raise UserError(f"score was given {len(src)} sources and {len(tgt)} targets; give as many of each.")
-        scores = []
-        sides = zip(self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt"), strict=True)
-        for source, target in sides:
-            batch = Batch.from_ids([source], [target]).to(self.device)
+        sources, targets = self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")
+        lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
+        scores = torch.empty(len(src), dtype=torch.float64)
+        for rows in plan_sorted(lengths, max(batch_tokens, lengths.max(initial=0))):
+            batch = Batch.from_ids([sources[i] for i in rows], [targets[i] for i in rows]).to(self.device)
             prediction = self.model(batch)
             ones = torch.ones_like(prediction.targets, dtype=torch.float32)
             _, nll = linear_cross_entropy(prediction.hidden, prediction.weight, prediction.targets, ones, ones * 0)
-            scores.append(-float(nll[~prediction.is_source].sum()))
-        return scores
+            of_pair = nll[~prediction.is_source].double().split((batch.tgt_lengths - 1).tolist())
+            scores[rows] = -torch.stack([tokens.sum() for tokens in of_pair]).cpu()
+        return scores.tolist()
 
 
 def load(run: str | Path, checkpoint: str = "best", device: str = "cpu") -> Translator:

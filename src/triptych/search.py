@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from triptych.batch import BOS, EOS, PAD
+from triptych.data.batching import plan_sorted
 from triptych.errors import UserError
 from triptych.models.base import TranslationModel, select_rows
 
@@ -255,7 +257,8 @@ def decode(
     if batch_tokens < 1:
         raise UserError(f"batch_tokens={batch_tokens} is not allowed: give an integer of at least 1.")
     results: list[list[Hypothesis]] = [[] for _ in sources]
-    for indices in _batches([len(ids) + 1 for ids in sources], batch_tokens):
+    lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
+    for indices in plan_sorted(lengths, max(batch_tokens, lengths.max(initial=0))):
         rows = [torch.tensor([*sources[i], EOS]) for i in indices]
         src = pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
         src_lengths = torch.tensor([len(row) for row in rows], device=device)
@@ -264,18 +267,6 @@ def decode(
         if progress is not None:
             progress(len(indices))
     return results
-
-
-def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Indices in batches, longest sentence first, so that a batch too large for the memory shows at once."""
-    batch: list[int] = []
-    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > batch_tokens:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
 
 
 @contextmanager

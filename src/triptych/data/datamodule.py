@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import lightning
 import numpy as np
 import torch
@@ -142,16 +140,6 @@ class StoredBatches(Dataset[Batch]):
         new_src, new_tgt = (self.resample(old, index, side, limit) for old, side in zip((src, tgt), SIDES, strict=True))
         more = [_pieces(new_src) - _pieces(src), _pieces(new_tgt) - _pieces(tgt)]
         return collate(new_src, new_tgt, index, step_tokens + more)
-
-
-def batches(store: Store, tokens: int) -> Iterator[Batch]:
-    """All pairs of a store in batches of similar length, longest first; ``Batch.index`` restores the corpus' order.
-
-    Raises:
-        UserError: where a pair alone is over the budget.
-    """
-    made = StoredBatches(store)
-    return (made[planned] for planned in _plan_alone(store, tokens))
 
 
 def collate(src: Ids, tgt: Ids, index: Rows, step_tokens: NDArray[np.int64]) -> Batch:
