@@ -28,20 +28,17 @@ REFERENCES = [f"the {a} {n} sees a {b} house near the {c} river ." for a, n, b, 
 )]  # fmt: skip
 
 
-def make_run(
-    root: Path, name: str, arm: str | None = None, seed: int = 1, tests: dict[str, Any] | None = None, **train: Any
-) -> Path:
+def make_run(root: Path, name: str, seed: int = 1, tests: dict[str, Any] | None = None, **train: Any) -> Path:
     folder = root / name
     folder.mkdir(parents=True)
-    config = {"seed": seed, "output": str(root), "run_dir": str(folder), "model": {"arm": arm}, "data": {"seed": seed}}
+    config = {"seed": seed, "output": str(root), "run_dir": str(folder), "data": {"seed": seed}}
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
-    model = {"name": "rnn", "parameters": 2_000_000, "parameters_non_embedding": 1_500_000}
     result = {
         "run": name,
         "config_hash": "0123abcd",
         "version": "0.1.0",
         "seed": seed,
-        "model": model | ({"arm": arm} if arm else {}),
+        "model": {"name": "rnn", "parameters": 2_000_000, "parameters_non_embedding": 1_500_000},
         "data": {"name": "toy", "fingerprint": "data-print", "token_stream": f"stream of {seed}"},
         "tokenizer": {"name": "spm", "fingerprint": "tokenizer-print", "vocab_size": 100},
         "train": {"steps": 100, "tokens_src": 3e6, "tokens_tgt": 4e6, "flops": 5.25e15, "flops_6nd": 6e15}
@@ -104,7 +101,7 @@ class Resources(HTMLParser):
 
 
 def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_run(tmp_path, "model=rnn-0123abcd", arm="rnn attention=bahdanau")
+    make_run(tmp_path, "model=rnn,attention=bahdanau-0123abcd")
     assert main([str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert printed.splitlines()[-1] == str(tmp_path / "report.html")
@@ -132,24 +129,31 @@ def test_seeds_fold_into_mean_and_sample_deviation(tmp_path: Path) -> None:
         )
     row = rendered(tmp_path).iloc[0]
     # Mean 96 / 3; deviations -2, -1, 3 squared are 14, over n - 1 = 2, whose root is 2.6458.
-    assert row["model"] == "model=rnn (3 seeds)"
+    assert row["model"] == "rnn (3 seeds)"
     assert row["BLEU"] == "32.00 ± 2.65"
     assert row["seconds"] == "120.0 ± 20.0"
     assert row["parameters (M)"] == "2.00"
 
 
 def test_a_seed_without_a_test_set_is_counted(tmp_path: Path) -> None:
-    make_run(tmp_path, "seed=1-00000001", arm="rnn", seed=1, tests={"toy": scores(30.0), "other": scores(10.0)})
-    make_run(tmp_path, "seed=2-00000002", arm="rnn", seed=2, tests={"toy": scores(32.0)})
+    make_run(tmp_path, "seed=1-00000001", seed=1, tests={"toy": scores(30.0), "other": scores(10.0)})
+    make_run(tmp_path, "seed=2-00000002", seed=2, tests={"toy": scores(32.0)})
     assert list(rendered(tmp_path).iloc[0]["BLEU"]) == ["10.00 (1 of 2)", "31.00 ± 1.41"]
 
 
 def test_other_configs_and_repetitions_do_not_fold(tmp_path: Path) -> None:
-    make_run(tmp_path, "a", arm="rnn", seed=1)
-    make_run(tmp_path, "b", arm="rnn", seed=1)
-    make_run(tmp_path, "c", arm="rnn", seed=2)
-    (tmp_path / "c" / "config.yaml").write_text("seed: 2\nmodel: {arm: rnn, d_model: 8}\n")
-    assert list(rendered(tmp_path)["model"]) == ["rnn (a)", "rnn (b)", "rnn (c)"]
+    names = [f"model=rnn-0000000{i}" for i in range(3)]
+    for name, seed in zip(names, (1, 1, 2), strict=True):
+        make_run(tmp_path, name, seed=seed)
+    (tmp_path / names[2] / "config.yaml").write_text("seed: 2\nmodel: {d_model: 8}\n")
+    assert list(rendered(tmp_path)["model"]) == [f"rnn ({name})" for name in names]
+
+
+def test_a_label_is_what_tells_the_runs_apart(tmp_path: Path) -> None:
+    for model, loss in (("rnn", "joint"), ("lm4mt", "joint"), ("lm4mt", "decayed")):
+        make_run(tmp_path, f"experiment=x,scale=toy,model={model},loss={loss}-0123abcd")
+    make_run(tmp_path, "experiment=x,scale=toy-0123abcd")
+    assert list(rendered(tmp_path)["model"]) == ["lm4mt loss=decayed", "lm4mt loss=joint", "rnn", "rnn loss=joint"]
 
 
 def test_an_unfinished_run_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,18 +162,18 @@ def test_an_unfinished_run_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "model=rnn-0123abcd" / ".hydra").mkdir()
     (tmp_path / "model=rnn-0123abcd" / ".hydra" / "config.yaml").write_text("seed: 1\n")
     cells = rendered(tmp_path)
-    assert list(cells["model"]) == ["model=rnn", "model=lm4mt (unfinished)"]
+    assert list(cells["model"]) == ["rnn", "lm4mt (unfinished)"]
     assert set(cells.iloc[1, 1:]) == {tables.MISSING}
     main([str(tmp_path)])
-    assert "model=lm4mt (unfinished)" in capsys.readouterr().out
-    assert "| model=lm4mt (unfinished) | –" in (tmp_path / "report.md").read_text()
+    assert "lm4mt (unfinished)" in capsys.readouterr().out
+    assert "| lm4mt (unfinished) | –" in (tmp_path / "report.md").read_text()
     assert "sweep/model%3Dlm4mt%2Cseed%3D7-89abcdef/" in (tmp_path / "report.html").read_text()
 
 
 def test_only_unfinished_runs_make_a_report(tmp_path: Path) -> None:
     make_unfinished(tmp_path, "model=rnn-0123abcd")
     assert main([str(tmp_path)]) == 0
-    assert "model=rnn (unfinished)" in (tmp_path / "report.tex").read_text()
+    assert "rnn (unfinished)" in (tmp_path / "report.tex").read_text()
 
 
 @pytest.mark.parametrize(
@@ -200,7 +204,7 @@ def test_no_runs_and_broken_runs_are_refused(tmp_path: Path) -> None:
 
 
 def test_latex_is_escaped(tmp_path: Path) -> None:
-    make_run(tmp_path, "a", arm=r"100% a_b & {c} #1 $x \y ~z^2 ± ", tests={"new_test": scores()})
+    make_run(tmp_path, r"100% a_b & {c} #1 $x \y ~z^2 ± ", tests={"new_test": scores()})
     main([str(tmp_path)])
     text = (tmp_path / "report.tex").read_text()
     assert r"100\% a\_b \& \{c\} \#1 \$x \textbackslash{}y \textasciitilde{}z\textasciicircum{}2 $\pm$" in text
@@ -220,15 +224,15 @@ def test_latex_is_escaped(tmp_path: Path) -> None:
 
 def test_the_page_needs_nothing_else_and_leads_to_the_runs(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    folder = make_run(runs, "model=rnn,note=50%-0123abcd", arm="<script>alert(1)</script>")
+    folder = make_run(runs, "model=rnn,<script>alert(1),note=50%-0123abcd")
     (folder / "metrics.csv").write_text("step,validation/loss\n10,2.5\n20,2.0\n")
     main([str(runs), "--out", str(tmp_path / "pages")])
     text = (tmp_path / "pages" / "report.html").read_text()
     page = Resources(text)
     assert page.loaded == []
-    assert set(page.links) == {"../runs/model%3Drnn%2Cnote%3D50%25-0123abcd/"}
+    assert set(page.links) == {"../runs/model%3Drnn%2C%3Cscript%3Ealert%281%29%2Cnote%3D50%25-0123abcd/"}
     assert text.count("plotly.js v") == 1
-    assert "Validation loss" in page.words
+    assert "Validation loss (nats a token)" in page.words
     assert page.scripts == 3, "plotly, one figure, the repainting; none from a label"
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == [
         f"report.{suffix}" for suffix in ("csv", "html", "md", "tex")
@@ -236,7 +240,7 @@ def test_the_page_needs_nothing_else_and_leads_to_the_runs(tmp_path: Path) -> No
 
 
 def test_brackets_in_a_label_are_no_markup(tmp_path: Path) -> None:
-    make_run(tmp_path, "a", arm="rnn [bold] [/x]")
+    make_run(tmp_path, "rnn [bold] [x]")
     runs = find_runs(tmp_path)
     cells = tables.render_cells(tables.fold_seeds(tables.tidy(runs)), tables.columns(runs))
     for table in (cells, tables.transpose(cells)):
@@ -244,7 +248,7 @@ def test_brackets_in_a_label_are_no_markup(tmp_path: Path) -> None:
         with console.capture() as captured:
             console.print(tables.to_rich(table, "title", ["nrefs:[1]"]))
         text = captured.get()
-        assert all(word in text for word in ("[bold]", "[/x]", "nrefs:[1]", "41.25"))
+        assert all(word in text for word in ("[bold]", "[x]", "nrefs:[1]", "41.25"))
 
 
 def test_figures_share_colours_and_average_seeds(tmp_path: Path) -> None:
@@ -254,15 +258,17 @@ def test_figures_share_colours_and_average_seeds(tmp_path: Path) -> None:
             {"label": "0-9", "low": 0, "high": 10, "sentences": 5, "bleu": bleu + 10},
             {"label": "5-6", "low": 5, "high": 7, "sentences": 0, "bleu": None},
         ]
-        folder = make_run(tmp_path, f"r{seed}", arm="rnn", seed=seed, tests={"toy": scores(by_length=by_length)})
+        folder = make_run(
+            tmp_path, f"model=rnn,seed={seed}-0000000{seed}", seed=seed, tests={"toy": scores(by_length=by_length)}
+        )
         (folder / "metrics.csv").write_text(
             "step,train/tokens,validation/loss\n10,1000,\n10,,3.0\n20,,9.0\n20,2000,\n15,,2.5\n20,,2.0\n"
         )
-    make_run(tmp_path, "z", arm="transformer")
+    make_run(tmp_path, "model=transformer-0000000a")
     runs = find_runs(tmp_path)
     arms = {"transformer": runs[2:], "rnn": runs[:2]}
     lengths = figures.bleu_by_length(arms, "toy")
-    losses = figures.validation_loss(arms)
+    losses = figures.validation(arms, "loss")
     assert lengths is not None
     assert losses is not None
     (line,) = lengths.data
@@ -273,8 +279,13 @@ def test_figures_share_colours_and_average_seeds(tmp_path: Path) -> None:
     assert [list(trace.y) for trace in losses.data] == [[3.0, 2.5, 2.0]] * 2
     tokens = losses.layout.updatemenus[0].buttons[1].args[0]["x"]
     assert list(tokens[0]) == [1000, 1500, 2000]
+    steps = tables.validation(arms, "loss", ".2f")
+    assert steps is not None
+    assert steps.droplevel(0, axis=1).to_dict("list") == {
+        "model": ["rnn"], "step 10": ["3.00"], "step 15": ["2.50"], "step 20": ["2.00"]
+    }  # fmt: skip
     assert figures.bleu_by_length({"transformer": runs[2:]}, "toy") is None
-    assert figures.validation_loss({"transformer": runs[2:]}) is None
+    assert figures.validation({"transformer": runs[2:]}, "loss") is None
 
 
 def test_significance_against_the_best_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,7 +297,7 @@ def test_significance_against_the_best_arm(tmp_path: Path, capsys: pytest.Captur
     outputs = {"even": even, "odd": odd, "one": one, "bad": bad}
     for name, lines in outputs.items():
         found = corpus_scores(lines, REFERENCES)
-        folder = make_run(tmp_path, name, arm=name, tests={"toy": scores(**found)})
+        folder = make_run(tmp_path, name, tests={"toy": scores(**found)})
         write_translations(folder, lines, REFERENCES)
     arms = {run.label: run for run in find_runs(tmp_path)}
     table = significance.compare(arms, "toy")
@@ -308,7 +319,7 @@ def test_significance_against_the_best_arm(tmp_path: Path, capsys: pytest.Captur
 
 def test_translations_that_miss_the_recorded_score_are_not_tested(tmp_path: Path) -> None:
     for name, bleu in (("good", 100.0), ("stale", 42.0)):
-        write_translations(make_run(tmp_path, name, arm=name, tests={"toy": scores(bleu)}), REFERENCES, REFERENCES)
+        write_translations(make_run(tmp_path, name, tests={"toy": scores(bleu)}), REFERENCES, REFERENCES)
     assert significance.compare({run.label: run for run in find_runs(tmp_path)}, "toy") is None
 
 

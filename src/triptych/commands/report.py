@@ -40,9 +40,10 @@ def main(argv: list[str]) -> int:
     arms = {label: [runs[i] for i in rows] for label, rows in zip(folded["label"], folded["members"], strict=True)}
     tests = compare_arms(arms, test_sets(runs))
 
-    every = [(title, cells, notes), *((test.title, test.table, test.notes) for test in tests)]
-    for table in every:
+    shown = [(title, cells, notes), *((test.title, test.table, test.notes) for test in tests)]
+    for table in shown:
         _print(*table)
+    every = [*shown, *curves(arms)]
     colours = figures.colours(list(arms))
     rows = [
         Row(line, colours[label], group)
@@ -59,9 +60,15 @@ def main(argv: list[str]) -> int:
 
 def draw(arms: figures.Arms, tests: Sequence[str]) -> list[Section]:
     """The figures that the runs have numbers for."""
-    drawn = [("Validation loss", figures.validation_loss(arms))]
+    drawn = [(title, figures.validation(arms, metric)) for metric, (title, _) in figures.METRICS.items()]
     drawn += [(f"BLEU by source length, {test_set}", figures.bleu_by_length(arms, test_set)) for test_set in tests]
     return [Section(title, figure=figure) for title, figure in drawn if figure]
+
+
+def curves(arms: figures.Arms) -> list[tuple[str, pd.DataFrame, list[str]]]:
+    """What the figures of validation show, as tables for the formats that cannot draw."""
+    found = [(title, tables.validation(arms, metric, form)) for metric, (title, form) in figures.METRICS.items()]
+    return [(title, table, []) for title, table in found if table is not None]
 
 
 def compare_arms(arms: figures.Arms, tests: Sequence[str]) -> list[Section]:

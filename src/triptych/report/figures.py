@@ -57,24 +57,29 @@ def bleu_by_length(arms: Arms, test_set: str) -> go.Figure | None:
     return figure
 
 
-def validation_loss(arms: Arms) -> go.Figure | None:
-    """Validation loss (nats a token) over steps, or over tokens where a button asks for it; a line a seed.
+METRICS = {"loss": ("Validation loss (nats a token)", ".4f"), "bleu": ("Validation BLEU", ".2f")}
+"""The validation metrics that runs log: their axes' titles and how their values are printed."""
 
-    None if no run has been validated.
+
+def validation(arms: Arms, metric: str) -> go.Figure | None:
+    """A validation metric over steps, or over tokens where a button asks for it; a line a seed.
+
+    None if no run has logged it.
     """
     figure = go.Figure()
     styles = _styles(arms)
+    title, form = METRICS[metric]
     axes: dict[str, list[list[float]]] = {"step": [], "tokens": []}
     for label, runs in arms.items():
-        curves = [(run, curve) for run in runs if not (curve := run.curve()).empty]
+        curves = [(run, curve) for run in runs if not (curve := run.curve(metric)).empty]
         for i, (run, curve) in enumerate(curves):
             for name, values in axes.items():
                 values.append(curve[name].tolist())
             seed = "" if run.seed is None else f", seed {run.seed}"
             figure.add_scatter(
                 x=curve["step"].tolist(),
-                y=curve["loss"].tolist(),
-                hovertemplate=f"%{{y:.4f}}{seed}",
+                y=curve["value"].tolist(),
+                hovertemplate=f"%{{y:{form}}}{seed}",
                 name=label,
                 legendgroup=label,
                 showlegend=i == 0,
@@ -83,11 +88,11 @@ def validation_loss(arms: Arms) -> go.Figure | None:
             )
     if not figure.data:
         return None
-    _dress(figure, x="optimizer steps", y="validation loss (nats a token)")
-    titles = {"step": "optimizer steps", "tokens": "training tokens, source and target"}
+    _dress(figure, x="optimizer steps", y=title)
+    scales = {"step": "optimizer steps", "tokens": "training tokens, source and target"}
     buttons = [
-        {"label": name, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": title}]}
-        for name, title in titles.items()
+        {"label": name, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": scale}]}
+        for name, scale in scales.items()
     ]
     menu = {"type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"}
     figure.update_layout(

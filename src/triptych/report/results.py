@@ -27,7 +27,8 @@ class Run:
 
     Attributes:
         folder: where it lives.
-        label: what a table calls it, the seed left out; several seeds of one config share it.
+        label: what a table calls it: the overrides in which the runs of a report differ, the seed left out, so that
+            several seeds of one config share it.
         config: the resolved ``config.yaml``, empty if there is none.
         result: ``result.json``, or None while the run is unfinished.
     """
@@ -58,22 +59,25 @@ class Run:
         config = {key: value for key, value in self.config.items() if key not in UNIDENTIFYING}
         return json.dumps([self.label, result.get("model"), data, _without_seed(config)], sort_keys=True, default=str)
 
-    def curve(self) -> pd.DataFrame:
-        """The validation losses of ``metrics.csv``: columns ``step``, ``tokens`` (both sides, so far) and ``loss``.
+    def curve(self, metric: str) -> pd.DataFrame:
+        """What ``metrics.csv`` says of a validation metric, ``loss`` or ``bleu``.
 
-        Tokens are logged at other steps than validation, hence interpolated; NaN where none are logged.
+        Returns:
+            Columns ``step``, ``tokens`` (both sides, so far) and ``value``. Tokens are logged at other steps than
+            validation, hence interpolated; NaN where none are logged.
         """
         try:
             metrics = pd.read_csv(self.folder / "metrics.csv")
         except (FileNotFoundError, pd.errors.EmptyDataError):
             metrics = pd.DataFrame()
-        metrics = metrics.reindex(columns=["step", "train/tokens", "validation/loss"])
+        column = f"validation/{metric}"
+        metrics = metrics.reindex(columns=["step", "train/tokens", column])
         # A resumed run repeats the steps since its last checkpoint: the later row is the one that counted.
         seen = metrics.dropna(subset=["step", "train/tokens"]).drop_duplicates("step", keep="last").sort_values("step")
-        curve = metrics.dropna(subset=["step", "validation/loss"]).drop_duplicates("step", keep="last")
+        curve = metrics.dropna(subset=["step", column]).drop_duplicates("step", keep="last")
         curve = curve.sort_values("step", ignore_index=True)
         tokens = np.interp(curve["step"], [0, *seen["step"]], [0, *seen["train/tokens"]]) if len(seen) else float("nan")
-        return pd.DataFrame({"step": curve["step"], "tokens": tokens, "loss": curve["validation/loss"]})
+        return pd.DataFrame({"step": curve["step"], "tokens": tokens, "value": curve[column]})
 
 
 def find_runs(folder: Path) -> list[Run]:
@@ -89,7 +93,9 @@ def find_runs(folder: Path) -> list[Run]:
     homes = {mark.parent for mark in marks if not any(p.startswith(".") for p in mark.relative_to(folder).parts)}
     if not homes:
         raise UserError(f"no runs below {folder}; train one with `triptych train`.")
-    runs = [_read_run(home) for home in homes]
+    told = {home: _overrides(home.name) for home in homes}
+    shared = set.intersection(*map(set, told.values())) if len(homes) > 1 else set()
+    runs = [_read_run(home, [part for part in parts if part not in shared]) for home, parts in told.items()]
     return sorted(runs, key=lambda run: (run.result is None, run.label, run.seed is None, run.seed or 0, run.name))
 
 
@@ -118,11 +124,11 @@ def test_sets(runs: Sequence[Run]) -> list[str]:
     return sorted({name for run in runs for name in run.tests})
 
 
-def _read_run(folder: Path) -> Run:
+def _read_run(folder: Path, told: Sequence[str]) -> Run:
     config = _read(folder / "config.yaml") or {}
     result = _read(folder / "result.json")
-    label = ((result or {}).get("model") or {}).get("arm") or _label_from_name(folder.name)
-    return Run(folder=folder, label=label, config=config, result=result)
+    label = " ".join(part.removeprefix("model=") for part in told)
+    return Run(folder, label or ((result or {}).get("model") or {}).get("name") or "default", config, result)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -140,10 +146,9 @@ def _read(path: Path) -> dict[str, Any] | None:
     return content
 
 
-def _label_from_name(name: str) -> str:
-    """``model=rnn,model.attention=none,seed=3-0123abcd`` -> ``model=rnn model.attention=none``."""
-    overrides = re.sub(r"-[0-9a-f]{8}$", "", name).split(",")
-    return " ".join(part for part in overrides if not part.startswith("seed=")) or name
+def _overrides(name: str) -> list[str]:
+    """``model=rnn,loss=joint,seed=3-0123abcd`` -> ``["model=rnn", "loss=joint"]``."""
+    return [part for part in re.sub(r"-[0-9a-f]{8}$", "", name).split(",") if not part.startswith("seed=")]
 
 
 def _without_seed(value: Any) -> Any:

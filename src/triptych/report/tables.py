@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -112,6 +112,28 @@ def signatures(runs: Sequence[Run]) -> list[str]:
             f"length penalty {scores.get('length_penalty', MISSING)}",
         ]
     return lines
+
+
+def validation(arms: Mapping[str, Sequence[Run]], metric: str, form: str) -> pd.DataFrame | None:
+    """A validation metric by step, the mean over an arm's seeds: a row an arm, a column a step, eight at most.
+
+    None if no run has logged it.
+    """
+    curves = {
+        label: pd.concat([run.curve(metric) for run in runs]).groupby("step")["value"].mean()
+        for label, runs in arms.items()
+    }
+    frame = pd.DataFrame({label: curve for label, curve in curves.items() if len(curve)}).T
+    if frame.empty:
+        return None
+    every = -(-len(frame.columns) // 8)
+    frame = frame[frame.columns[::-1][::every][::-1]]
+    rows = [
+        [label, *(MISSING if pd.isna(value) else format(value, form) for value in row)]
+        for label, row in zip(frame.index, frame.to_numpy(), strict=True)
+    ]
+    header = [("", "model"), *(("", f"step {int(step):,}") for step in frame.columns)]
+    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
 
 
 def to_rich(cells: pd.DataFrame, title: str, notes: Sequence[str]) -> Table:
