@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,15 +32,17 @@ def evaluate(
     search: Search,
     batch_tokens: int,
     length_edges: Sequence[int],
-    progress: Callable[[str], object] = lambda _: None,
 ) -> Evaluation:
     """Translates every sentence of a split and scores the text against its references.
 
     Args:
+        translator: the trained run.
+        corpus: has the split.
+        split: its name.
+        search: how to translate.
+        batch_tokens: padded source tokens translated at a time.
         length_edges: bounds of the source-length ranges, in words.
-        progress: told the split's name before it starts.
     """
-    progress(split)
     sources, references = corpus.splits[split]
     began = time.perf_counter()
     translations = translator.translate(sources, search, batch_tokens)
@@ -52,9 +55,13 @@ def evaluate(
         **corpus_scores(translations, references),
         "sentence_bleu_pieces": sentence_bleu_pieces(*pieces),
         "sentences": len(sources),
+        "text": hashlib.sha256("\n".join([*sources, *references]).encode()).hexdigest()[:16],
         "seconds": seconds,
+        "checkpoint": translator.checkpoint,
         "beam_size": search.beam_size,
         "length_penalty": search.length_penalty,
+        "max_length_ratio": search.max_length_ratio,
+        "max_length_extra": search.max_length_extra,
         "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
     }
     return Evaluation(split, scores, translations, references)

@@ -27,12 +27,15 @@ from triptych.training.loss import linear_cross_entropy
 
 UNIDENTIFYING = ("output", "cache", "logger", "run_dir")
 """Keys that change where a run goes, and not what it computes."""
+PLACES = ("dir", "url", "cache")
+"""Keys of ``data`` that say where the text is; what it is, its fingerprint says."""
 
 
-def config_hash(config: DictConfig) -> str:
-    """8 hexadecimal digits that identify what a config computes: its values, but for those that say where it goes."""
+def config_hash(config: DictConfig, data: str) -> str:
+    """8 hexadecimal digits that identify what a run computes: its config, but for places, and its data."""
     anywhere = OmegaConf.merge(config, dict.fromkeys(UNIDENTIFYING, ""))
-    plain = OmegaConf.to_container(anywhere, resolve=True)
+    plain: Any = OmegaConf.to_container(anywhere, resolve=True)
+    plain["data"] = {key: value for key, value in plain["data"].items() if key not in PLACES} | {"fingerprint": data}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -41,10 +44,16 @@ def run_name(overrides: Sequence[str], digest: str) -> str:
     told = []
     for override in overrides:
         key, _, value = override.partition("=")
-        if key.lstrip("+~") not in UNIDENTIFYING and not key.startswith("hydra."):
+        if re.split(r"[./]", key.lstrip("+~"))[0] not in (*UNIDENTIFYING, "hydra"):
             told.append(f"{key}={Path(value).name}" if "/" in value else override)
     name = re.sub(r"[^\w=.,+-]+", "_", ",".join(told)) or "default"
     return f"{name[:150]}-{digest}"
+
+
+def find(output: Path, overrides: Sequence[str], digest: str) -> RunFolder:
+    """The folder of a run below ``output``: one that has its hash, whatever its name, or a new one."""
+    there = sorted(output.glob(f"*-{digest}")) if output.is_dir() else []
+    return RunFolder(there[0] if there else output / run_name(overrides, digest))
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,10 @@ class RunFolder:
     @property
     def result(self) -> Path:
         return self.path / "result.json"
+
+    @property
+    def versions(self) -> Path:
+        return self.path / "versions.json"
 
     @property
     def checkpoints(self) -> Path:
@@ -87,13 +100,18 @@ def write_json(path: Path, value: Any) -> None:
 def write_lines(path: Path, lines: Sequence[str]) -> None:
     """One line each, likewise atomic."""
     with replacing(path) as beside:
-        beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
-def average(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
-    """The mean of the model weights of several checkpoints (Vaswani et al. 2017, section 6.1)."""
-    states = [weights(path) for path in paths]
-    return {name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]}
+def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
+    """``averaged.ckpt``: the mean of the weights of the last checkpoints (Vaswani et al. 2017, section 6.1)."""
+    paths = sorted(folder.checkpoints.glob("recent-*.ckpt"), key=lambda path: int(path.stem.split("-")[1]))[-last:]
+    mean = {name: value.float() for name, value in weights(paths[0]).items()}
+    for n, path in enumerate(paths[1:], 2):
+        for name, value in weights(path).items():
+            mean[name] += (value - mean[name]) / n
+    with replacing(folder.checkpoints / "averaged.ckpt") as beside:
+        torch.save({"state_dict": {f"model.{n}": value for n, value in mean.items()}, "tokenizer": tokenizer}, beside)
 
 
 def weights(path: Path) -> dict[str, torch.Tensor]:
@@ -118,6 +136,11 @@ def step_of(path: Path) -> int:
     return int(torch.load(path, map_location="cpu", weights_only=True, mmap=True)["global_step"])
 
 
+def one_line(text: str) -> str:
+    """Byte fallback can spell a line break, and a translation is one line."""
+    return " ".join(text.splitlines())
+
+
 class Translator:
     """A trained run, ready for use.
 
@@ -125,13 +148,16 @@ class Translator:
         model: the architecture with its trained weights, in evaluation mode.
         tokenizer: the run's.
         config: the run's resolved config.
+        checkpoint: the name of the checkpoint that the weights are of.
+        device: where the model is.
     """
 
-    def __init__(self, model: TranslationModel, tokenizer: Tokenizer, config: DictConfig, device: str) -> None:
+    def __init__(self, model: TranslationModel, tokenizer: Tokenizer, config: DictConfig, checkpoint: str) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.config = config
-        self.device = torch.device(device)
+        self.checkpoint = checkpoint
+        self.device = next(model.parameters()).device
 
     def translate(self, lines: Sequence[str], search: Search | None = None, batch_tokens: int = 4096) -> list[str]:
         """One translation a line, in the order of the lines; an empty line stays empty."""
@@ -147,7 +173,7 @@ class Translator:
         found = decode(self.model, ids, search=search, batch_tokens=batch_tokens, device=self.device)
         results: list[list[tuple[str, float]]] = [[] for _ in lines]
         for i, hypotheses in zip(filled, found, strict=True):
-            texts = self.tokenizer.decode([h.tokens for h in hypotheses], "tgt")
+            texts = [one_line(text) for text in self.tokenizer.decode([h.tokens for h in hypotheses], "tgt")]
             results[i] = [(text, h.score) for text, h in zip(texts, hypotheses, strict=True)]
         return results
 
@@ -173,17 +199,25 @@ class Translator:
         return scores.tolist()
 
 
-def load(run: str | Path, checkpoint: str = "best", device: str = "cpu") -> Translator:
-    """The run of a folder, with the weights of ``checkpoints/<checkpoint>.ckpt``: ``best``, ``last`` or ``averaged``.
+def load(run: str | Path, checkpoint: str | None = None, device: str = "cpu") -> Translator:
+    """The run of a folder, with the weights of ``checkpoints/<checkpoint>.ckpt``.
+
+    Args:
+        run: the folder.
+        checkpoint: ``best``, ``last`` or ``averaged``; None for the one that the result scores: ``averaged`` where
+            there is one, ``best`` otherwise.
+        device: where the model goes.
 
     Raises:
-        UserError: no such run, no such checkpoint, or a tokenizer that the checkpoint was not trained with.
+        UserError: no such run, checkpoint or device, or a tokenizer that the checkpoint was not trained with.
     """
     folder = RunFolder(Path(run))
     if not folder.config.exists():
         raise UserError(
             f"run={run} is no run folder (it has no config.yaml); give the folder that `triptych train` made."
         )
+    if checkpoint is None:
+        checkpoint = "averaged" if (folder.checkpoints / "averaged.ckpt").exists() else "best"
     path = folder.checkpoints / f"{checkpoint}.ckpt"
     if not path.exists():
         there = sorted(p.stem for p in folder.checkpoints.glob("*.ckpt"))
@@ -191,12 +225,16 @@ def load(run: str | Path, checkpoint: str = "best", device: str = "cpu") -> Tran
     config = OmegaConf.load(folder.config)
     assert isinstance(config, DictConfig)
     tokenizer = Tokenizer.load(folder.tokenizer)
-    stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    if stored["tokenizer"] != tokenizer.fingerprint:
+    stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)["tokenizer"]
+    if stored != tokenizer.fingerprint:
         raise UserError(
             f"run={run}: its tokenizer {tokenizer.fingerprint} is not the one that its checkpoint was trained with, "
-            f"{stored['tokenizer']}; put the right tokenizer folder back."
+            f"{stored}; put the right tokenizer folder back."
         )
     model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
     model.load_state_dict(weights(path))
-    return Translator(model.eval().to(device), tokenizer, config, device)
+    try:
+        model = model.eval().to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"device={device} is not there ({str(error).splitlines()[0]}); choose cpu.") from error
+    return Translator(model, tokenizer, config, checkpoint)

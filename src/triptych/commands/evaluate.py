@@ -9,7 +9,7 @@ from omegaconf import DictConfig
 
 from triptych import evaluation, runs
 from triptych.commands import schema
-from triptych.commands.hydra_app import resolve, run
+from triptych.commands.hydra_app import require_values, run
 from triptych.errors import UserError
 
 
@@ -24,7 +24,7 @@ def evaluate(config: DictConfig) -> None:
     Raises:
         UserError: a split that the run's data does not have.
     """
-    resolve(config)
+    require_values(config)
     search = instantiate(config.search)
     translator = runs.load(config.run, config.checkpoint, config.device)
     corpus = instantiate(translator.config.data)
@@ -38,7 +38,9 @@ def evaluate(config: DictConfig) -> None:
         batch_tokens=config.batch_tokens,
         length_edges=translator.config.length_edges,
     )
-    name = f"{config.split}.{config.checkpoint}.beam{search.beam_size}.alpha{search.length_penalty:g}"
+    limit = f"{search.max_length_ratio:g}x+{search.max_length_extra:g}"
+    how = f"beam{search.beam_size}.alpha{search.length_penalty:g}.length{limit}"
+    name = f"{config.split}.{translator.checkpoint}.{how}"
     evaluation.save(found, runs.RunFolder(Path(config.run)), name)
     scores = found.scores
     print(f"BLEU {scores['bleu']:.2f}  {scores['bleu_signature']}")

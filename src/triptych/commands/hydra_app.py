@@ -52,16 +52,11 @@ def quoted(argument: str) -> str:
     return f"run='{value}'" if equals and key == "run" and not value.startswith(("'", '"')) else argument
 
 
-def resolve(config: DictConfig) -> None:
-    """Fills in every interpolation in place.
-
-    Raises:
-        UserError: a value that must be given and is not.
-    """
+def require_values(config: DictConfig) -> None:
+    """Raises ``UserError`` where a value that must be given is not."""
     missing = OmegaConf.missing_keys(config)
     if missing:
         raise UserError(f"{', '.join(f'{key}=…' for key in sorted(missing))} must be given.")
-    OmegaConf.resolve(config)
 
 
 def explain_config(error: BaseException) -> str:

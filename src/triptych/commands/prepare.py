@@ -34,10 +34,9 @@ class Prepared:
         ]
 
 
-def prepare(config: DictConfig) -> Prepared:
-    """Builds the four; what the cache holds is opened."""
+def prepare(config: DictConfig, corpus: Corpus) -> Prepared:
+    """Builds the other three for a corpus; what the cache holds is opened."""
     cache = Path(config.cache).expanduser()
-    corpus = instantiate(config.data)
     tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
     model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
     stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)

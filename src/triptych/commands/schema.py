@@ -77,7 +77,7 @@ class Translate:
     """conf/translate.yaml."""
 
     run: str = MISSING
-    checkpoint: str = MISSING
+    checkpoint: str | None = MISSING
     device: str = MISSING
     batch_tokens: int = MISSING
     search: Any = MISSING
@@ -90,7 +90,7 @@ class Evaluate:
 
     run: str = MISSING
     split: str = MISSING
-    checkpoint: str = MISSING
+    checkpoint: str | None = MISSING
     device: str = MISSING
     batch_tokens: int = MISSING
     search: Any = MISSING
@@ -120,9 +120,22 @@ def check(config: DictConfig) -> None:
         "validation.bleu_every": config.validation.bleu_every,
         "checkpoint.average": config.checkpoint.average,
         "log_every": config.log_every,
+        "strategy.devices": config.strategy.devices,
+        "strategy.num_nodes": config.strategy.num_nodes,
     }
     for key, value in positive.items():
-        if value < 1:
-            raise UserError(f"{key}={value} must be at least 1.")
+        if not isinstance(value, int) or value < 1:
+            raise UserError(f"{key}={value} must be an integer of at least 1.")
+    for key in ("seed", "gradient_clip"):
+        if config[key] < 0:
+            raise UserError(f"{key}={config[key]} must be at least 0.")
+    edges = list(config.length_edges)
+    if not edges or edges != sorted(set(edges)) or edges[0] < 1:
+        raise UserError(f"length_edges={edges} must be positive and ascending.")
     if config.checkpoint.monitor not in ("loss", "bleu"):
         raise UserError(f"checkpoint.monitor={config.checkpoint.monitor} is unknown; choose loss or bleu.")
+    if config.checkpoint.monitor == "bleu" and config.validation.bleu_every > 1:
+        raise UserError(
+            f"checkpoint.monitor=bleu needs a BLEU at every validation; set validation.bleu_every to 1, not "
+            f"{config.validation.bleu_every}."
+        )

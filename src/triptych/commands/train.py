@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import logging
+import platform
 import warnings
 from pathlib import Path
 from typing import Any
 
 import lightning
-import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import CSVLogger, Logger
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from omegaconf import DictConfig, OmegaConf
 
 import triptych
 from triptych import accounting, evaluation, runs
 from triptych.commands import schema
-from triptych.commands.hydra_app import resolve, run
+from triptych.commands.hydra_app import require_values, run
 from triptych.commands.prepare import Prepared, prepare
 from triptych.data.datamodule import TranslationData
+from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.training.allocator import keep_freed_memory
-from triptych.training.callbacks import AtomicCheckpoints, Progress, SaveOnInterrupt, ValidationBleu, checkpoints
+from triptych.training.callbacks import (
+    AtomicCheckpoints,
+    Progress,
+    SaveOnInterrupt,
+    ValidationBleu,
+    checkpoints,
+    close,
+)
 from triptych.training.task import TranslationTask
 
 
@@ -34,43 +45,57 @@ def main(arguments: list[str]) -> int:
 
 def train(config: DictConfig) -> None:
     """One run, from its config to its result.json; a finished run is only named, an interrupted one goes on."""
+    require_values(config)
     schema.check(config)
-    digest = runs.config_hash(config)
-    name = runs.run_name(HydraConfig.get().overrides.task, digest)
-    folder = runs.RunFolder(Path(config.output).expanduser() / name)
+    corpus = instantiate(config.data)
+    digest = runs.config_hash(config, corpus.fingerprint)
+    folder = runs.find(Path(config.output).expanduser(), HydraConfig.get().overrides.task, digest)
     config.run_dir = str(folder.path)
-    resolve(config)
+    OmegaConf.resolve(config)
     if folder.result.exists():
-        print(f"finished before: {folder.path}")
+        say(f"finished before: {folder.path}")
         return
     quieten()
     keep_freed_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)
-    prepared = prepare(config)
+    prepared = prepare(config, corpus)
     experiment = Experiment(config, folder, prepared)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    prepared.tokenizer.save(folder.tokenizer)
-    with replacing(folder.config) as beside:
-        OmegaConf.save(config, beside)
     for line in prepared.report():
-        print(line)
-    print(f"run: {folder.path}", flush=True)
-    experiment.fit()
-    experiment.finish(digest)
-    print(f"result: {folder.result}")
+        say(line)
+    say(f"run: {folder.path}")
+    status = "failed"
+    try:
+        experiment.fit()
+        experiment.finish(digest)
+        status = "success"
+    finally:
+        close(experiment.loggers, status)
+    say(f"result: {folder.result}")
+
+
+@rank_zero_only
+def say(line: str) -> None:
+    print(line, flush=True)
 
 
 BEST = {"loss": "idxmin", "bleu": "idxmax"}
+VERSIONS = ("torch", "lightning", "sentencepiece", "sacrebleu", "numpy")
 
 
 class Experiment:
-    """Everything that trains, built and checked before the first step."""
+    """Everything that trains, built and checked before the run's folder is made.
+
+    Attributes:
+        loggers: of the run, CSV first.
+        device: where this process trains.
+    """
 
     def __init__(self, config: DictConfig, folder: runs.RunFolder, prepared: Prepared) -> None:
         self.config = config
         self.folder = folder
         self.prepared = prepared
         self.search = instantiate(config.search)
+        callbacks = self._callbacks()
         self.data = TranslationData(
             stores=prepared.stores,
             tokenizer=prepared.tokenizer,
@@ -79,7 +104,7 @@ class Experiment:
             accumulate=config.batch.accumulate,
             seed=config.seed,
             workers=config.strategy.workers,
-            ranks=_ranks(config.strategy),
+            ranks=config.strategy.devices * config.strategy.num_nodes,
             **config.budget,
         )
         self.total_steps = self.data.total_steps
@@ -93,64 +118,42 @@ class Experiment:
             log_every=config.log_every,
             tokenizer=prepared.tokenizer.fingerprint,
         )
+        csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
+        self.loggers: list[Logger] = [csv, *([instantiate(config.logger)] if config.logger else [])]
+        self.trainer = self._trainer(callbacks)
+        self.device = self.trainer.strategy.root_device
 
     def fit(self) -> None:
         """Trains to the end of the budget, from the last checkpoint if there is one."""
-        loggers = self._loggers()
+        if self.trainer.is_global_zero:
+            self._describe()
+        chosen: Any = OmegaConf.to_container(self.config, resolve=True)
+        for logger in self.loggers:
+            logger.log_hyperparams(chosen)
+        resume = self.folder.last if self.folder.last.exists() else None
+        if resume is not None:
+            self.data.first_step = runs.step_of(resume)
+            say(f"going on from step {self.data.first_step:,}")
         try:
-            trainer = lightning.Trainer(
-                accelerator=self.config.strategy.accelerator,
-                devices=self.config.strategy.devices,
-                num_nodes=self.config.strategy.num_nodes,
-                strategy=self.config.strategy.strategy,
-                precision=self.config.strategy.precision,
-                max_steps=self.total_steps,
-                max_epochs=1,
-                accumulate_grad_batches=self.config.batch.accumulate,
-                gradient_clip_val=self.config.gradient_clip or None,
-                val_check_interval=min(self.config.validation.every, self.total_steps) * self.config.batch.accumulate,
-                check_val_every_n_epoch=None,
-                num_sanity_val_steps=0,
-                logger=loggers,
-                plugins=[AtomicCheckpoints()],
-                callbacks=self._callbacks(),
-                use_distributed_sampler=False,
-                enable_model_summary=False,
-                default_root_dir=self.folder.path,
-            )
-            resume = self.folder.last if self.folder.last.exists() else None
-            if resume is not None:
-                self.data.first_step = runs.step_of(resume)
-                print(f"going on from step {self.data.first_step:,}")
-            trainer.fit(self.task, datamodule=self.data, ckpt_path=resume, weights_only=True)
-        except (KeyboardInterrupt, SystemExit):
-            print(f"stopped at step {trainer.global_step:,}; the same command goes on from there.", flush=True)
-            raise
-        finally:
-            for logger in loggers:
-                logger.finalize("success")
-        if trainer.global_step < self.total_steps:  # Ctrl-C, which Lightning turns into a graceful end
-            raise KeyboardInterrupt
+            self.trainer.fit(self.task, datamodule=self.data, ckpt_path=resume, weights_only=True)
+        except (KeyboardInterrupt, SystemExit) as stop:  # Lightning makes the one of the other
+            saved = runs.step_of(self.folder.last) if self.folder.last.exists() else 0
+            say(f"stopped; the same command goes on from step {saved:,}.")
+            raise KeyboardInterrupt from stop
 
     def finish(self, digest: str) -> None:
         """Translates the test sets with the best or averaged weights and writes the result."""
+        results = self._result(digest)
+        if not self.trainer.is_global_zero:
+            return
         checkpoint = "best"
         if self.config.checkpoint.average > 1:
             checkpoint = "averaged"
-            recent = sorted(self.folder.checkpoints.glob("recent-*.ckpt"))
-            torch.save(
-                {
-                    "state_dict": {f"model.{name}": value for name, value in runs.average(recent).items()},
-                    "tokenizer": self.prepared.tokenizer.fingerprint,
-                },
-                self.folder.checkpoints / "averaged.ckpt",
-            )
-        device = self.task.device
-        translator = runs.load(
-            self.folder.path, checkpoint, "cpu" if self.config.strategy.accelerator == "cpu" else str(device)
-        )
+            runs.write_average(self.folder, self.config.checkpoint.average, self.prepared.tokenizer.fingerprint)
+        translator = runs.load(self.folder.path, checkpoint, str(self.device))
         test = {}
         for split in self.prepared.corpus.test_names:
+            say(f"translating {split} …")
             found = evaluation.evaluate(
                 translator,
                 self.prepared.corpus,
@@ -158,24 +161,61 @@ class Experiment:
                 search=self.search,
                 batch_tokens=self.config.batch.tokens,
                 length_edges=self.config.length_edges,
-                progress=lambda name: print(f"translating {name} …", flush=True),
             )
             evaluation.save(found, self.folder, split)
             test[split] = found.scores
         with replacing(self.folder.path / "metrics.csv") as beside:
             runs.metrics(self.folder).to_csv(beside, index=False)
-        runs.write_json(self.folder.result, {**self._result(digest), "test": test})
+        runs.write_json(self.folder.result, {**results, "test": test})
         for split, scores in test.items():
-            print(f"{split}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
+            say(f"{split}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
+            for logger in self.loggers[1:]:
+                logger.log_metrics({f"{split}/{name}": scores[name] for name in ("bleu", "chrf")})
+
+    def _trainer(self, callbacks: list[Callback]) -> lightning.Trainer:
+        strategy = self.config.strategy
+        try:
+            return lightning.Trainer(
+                accelerator=strategy.accelerator,
+                devices=strategy.devices,
+                num_nodes=strategy.num_nodes,
+                strategy=strategy.strategy,
+                precision=strategy.precision,
+                max_steps=self.total_steps,
+                max_epochs=1,
+                accumulate_grad_batches=self.config.batch.accumulate,
+                gradient_clip_val=self.config.gradient_clip or None,
+                val_check_interval=min(self.config.validation.every, self.total_steps) * self.config.batch.accumulate,
+                check_val_every_n_epoch=None,
+                num_sanity_val_steps=0,
+                logger=self.loggers,
+                plugins=[AtomicCheckpoints()],
+                callbacks=callbacks,
+                use_distributed_sampler=False,
+                enable_model_summary=False,
+                default_root_dir=self.folder.path,
+            )
+        except (MisconfigurationException, ValueError, RuntimeError) as error:
+            chosen = ", ".join(f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision"))
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
+
+    def _describe(self) -> None:
+        """What the run is, in its folder before it starts: the resolved config, the tokenizer, the versions."""
+        self.folder.path.mkdir(parents=True, exist_ok=True)
+        self.prepared.tokenizer.save(self.folder.tokenizer)
+        with replacing(self.folder.config) as beside:
+            OmegaConf.save(self.config, beside)
+        runs.write_json(self.folder.versions, versions())
 
     def _result(self, digest: str) -> dict[str, Any]:
         total, non_embedding = accounting.parameters(self.task.model)
-        consumed = self.task.consumed
+        consumed = self.task.consumed.of_all_ranks()
         flops = accounting.training_flops(self.task.model, consumed.pairs)
         tokens = consumed.tokens_src + consumed.tokens_tgt
         seconds = self.task.seconds
-        peak, peak_source = accounting.peak_flops(self.task.device)
-        ranks = _ranks(self.config.strategy)
+        peak, peak_source = accounting.peak_flops(self.device)
+        peak *= self.trainer.world_size
         return {
             "run": self.folder.path.name,
             "config_hash": digest,
@@ -199,37 +239,27 @@ class Experiment:
             },
             "train": {
                 "steps": self.total_steps,
-                "tokens_src": consumed.tokens_src * ranks,
-                "tokens_tgt": consumed.tokens_tgt * ranks,
-                "flops": flops * ranks,
-                "flops_6nd": accounting.flops_6nd(non_embedding, tokens * ranks),
+                "tokens_src": consumed.tokens_src,
+                "tokens_tgt": consumed.tokens_tgt,
+                "flops": flops,
+                "flops_6nd": accounting.flops_6nd(non_embedding, tokens),
                 "seconds": seconds,
-                "tokens_per_second": tokens * ranks / seconds,
-                "device": accounting.device_name(self.task.device),
+                "tokens_per_second": tokens / seconds,
+                "device": accounting.device_name(self.device),
                 "peak_flops": peak,
                 "peak_source": peak_source,
                 "mfu": accounting.mfu(flops, seconds, peak),
-                "peak_memory_bytes": accounting.peak_memory_bytes(self.task.device),
+                "peak_memory_bytes": accounting.peak_memory_bytes(self.device),
             },
             "validation": self._validation(),
-            "versions": {
-                name: __import__(name).__version__ for name in ("torch", "lightning", "sentencepiece", "sacrebleu")
-            },
+            "versions": versions(),
         }
 
     def _validation(self) -> dict[str, float]:
         logged, monitor = runs.metrics(self.folder), self.config.checkpoint.monitor
-        columns = ["validation/loss", "validation/perplexity", "validation/bleu"]
-        by_step = logged.groupby("step")[columns].first().dropna(subset=f"validation/{monitor}")
+        by_step = logged.groupby("step").first().dropna(subset=f"validation/{monitor}")
         best = by_step.loc[by_step[f"validation/{monitor}"].agg(BEST[monitor])]
         return {name: float(best[f"validation/{name}"]) for name in ("loss", "perplexity")}
-
-    def _loggers(self) -> list[Logger]:
-        csv = CSVLogger(self.folder.path, name="metrics", flush_logs_every_n_steps=1)
-        more = [instantiate(self.config.logger)] if self.config.logger else []
-        for logger in [csv, *more]:
-            logger.log_hyperparams(OmegaConf.to_container(self.config, resolve=True))
-        return [csv, *more]
 
     def _callbacks(self) -> list[Callback]:
         validation = ValidationBleu(
@@ -251,8 +281,9 @@ class Experiment:
         ]
 
 
-def _ranks(strategy: DictConfig) -> int:
-    return int(strategy.devices) * int(strategy.num_nodes)
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that a result depends on."""
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in VERSIONS}
 
 
 def quieten() -> None:

@@ -9,7 +9,7 @@ from omegaconf import DictConfig
 
 from triptych import runs
 from triptych.commands import schema
-from triptych.commands.hydra_app import resolve, run
+from triptych.commands.hydra_app import require_values, run
 from triptych.errors import UserError
 
 
@@ -24,7 +24,7 @@ def translate(config: DictConfig) -> None:
     Raises:
         UserError: bytes that are not UTF-8, or several hypotheses a line without scores.
     """
-    resolve(config)
+    require_values(config)
     search = instantiate(config.search)
     if search.n_best > 1 and not config.scores:
         raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")

@@ -17,7 +17,10 @@ import yaml
 from triptych.errors import UserError
 from triptych.runs import UNIDENTIFYING
 
-SETTLED = ("bleu_signature", "chrf_signature", "beam_size", "length_penalty")
+SETTLED = (
+    *("bleu_signature", "chrf_signature", "text", "sentences"),
+    *("beam_size", "length_penalty", "max_length_ratio", "max_length_extra"),
+)
 """What two runs must share before their scores on one test set stand in one table."""
 
 
@@ -115,7 +118,7 @@ def refuse_mixtures(runs: Sequence[Run]) -> None:
                 sides = "; ".join(f"{value} in {', '.join(names)}" for value, names in found.items())
                 raise UserError(
                     f"test.{test_set}.{key} differs between runs ({sides}): "
-                    "evaluate them alike with `triptych evaluate`, or report them from separate folders."
+                    "train them with the same data and search, or report them from separate folders."
                 )
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
+import secrets
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import lightning
-import torch
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint, RichProgressBar
-from lightning.pytorch.loggers import WandbLogger
+from lightning.pytorch.loggers import Logger, WandbLogger
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from triptych.data.store import Store
@@ -19,11 +19,12 @@ from triptych.files import replacing
 from triptych.metrics import corpus_scores
 from triptych.search import Search, decode
 from triptych.tokenizer import Tokenizer
+from triptych.training.ranks import gather
 from triptych.training.task import TranslationTask
 
 
 class ValidationBleu(Callback):
-    """Translates the validation set greedily at every n-th validation, logs BLEU, and shows a few translations.
+    """Translates the validation set at every n-th validation, logs BLEU, and shows a few translations.
 
     Args:
         store: the validation ids.
@@ -70,10 +71,7 @@ class ValidationBleu(Callback):
             device=task.device,
         )
         texts = dict(zip(mine, self.tokenizer.decode([h[0].tokens for h in found], "tgt"), strict=True))
-        if trainer.world_size > 1:
-            gathered: list[Any] = [None] * trainer.world_size
-            torch.distributed.all_gather_object(gathered, texts)
-            texts = {i: text for part in gathered for i, text in part.items()}
+        texts = {i: text for part in gather(texts) for i, text in part.items()}
         hypotheses = [texts[i] for i in range(len(self.sources))]
         scores = corpus_scores(hypotheses, self.lines[1])
         task.log("validation/bleu", scores["bleu"], logger=False)  # for the checkpoint that keeps the best
@@ -121,26 +119,38 @@ class AtomicCheckpoints(TorchCheckpointIO):
             super().save_checkpoint(checkpoint, beside, storage_options)
 
 
+TOGETHER = 20
+"""Optimizer steps after which several ranks ask each other whether one of them was told to stop."""
+
+
 class SaveOnInterrupt(Callback):
     """Ctrl-C ends training after the optimizer step at hand, and loses nothing; a second one ends it at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.asked = False
+        self._before = signal.getsignal(signal.SIGINT)
 
     def on_fit_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self._before = signal.signal(signal.SIGINT, self._note)
+        signal.signal(signal.SIGINT, self._note)
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        if self.asked and batch_idx % trainer.accumulate_grad_batches == 0:
+        alone = trainer.world_size == 1
+        due = batch_idx % trainer.accumulate_grad_batches == 0 and (alone or trainer.global_step % TOGETHER == 0)
+        if due and any(gather(self.asked)):
             # The batch at hand is counted as ready already, by which validations would come one step early.
             trainer.fit_loop.epoch_loop.batch_progress.total.ready -= 1
             trainer.save_checkpoint(self.path)
             raise KeyboardInterrupt
 
     def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
         signal.signal(signal.SIGINT, self._before)
 
     def _note(self, *_: Any) -> None:
@@ -177,7 +187,7 @@ def checkpoints(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoin
 def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str | None, tags: list[str]) -> WandbLogger:
     """A W&B logger that is offline where no key is known, so that no account is needed.
 
-    The run is identified by its folder's name: a run that goes on continues the same dashboard.
+    The run's identity is kept in its folder: a run that goes on continues the same dashboard.
     """
     import wandb
 
@@ -185,10 +195,13 @@ def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str 
     settings = wandb.Settings(silent=True, console="off", disable_git=True, disable_code=True)
     if offline:
         settings.mode = "offline"  # Lightning's own switch comes too late: asking for the key settled the mode
-    identity = hashlib.sha256(Path(save_dir).name.encode()).hexdigest()[:16]
+    identity = Path(save_dir) / "wandb.id"
+    if not identity.exists():
+        with replacing(identity) as beside:
+            beside.write_text(secrets.token_hex(4))
     return WandbLogger(
         name=Path(save_dir).name,
-        id=identity,
+        id=identity.read_text(),
         save_dir=save_dir,
         project=project,
         entity=entity,
@@ -197,3 +210,15 @@ def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str 
         offline=offline,
         settings=settings,
     )
+
+
+def close(loggers: Sequence[Logger], status: str) -> None:
+    """Ends every logger, so that the next run of this process gets one of its own.
+
+    Args:
+        status: ``success`` or ``failed``.
+    """
+    for logger in loggers:
+        logger.finalize(status)
+        if isinstance(logger, WandbLogger):
+            logger.experiment.finish(exit_code=0 if status == "success" else 1)

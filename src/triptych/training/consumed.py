@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from triptych.batch import Batch
 from triptych.data.batching import TokenStream
+from triptych.training.ranks import gather
 
 
 class Consumed:
@@ -33,6 +35,20 @@ class Consumed:
     def tokens_tgt(self) -> int:
         """Target tokens that were predicted, ``</s>`` counted."""
         return sum((tgt - 1) * count for (_, tgt), count in self.pairs.items())
+
+    def of_all_ranks(self) -> Consumed:
+        """The sum over all ranks, the stream a hash of theirs; on every rank, which must all ask."""
+        states = gather(self.state_dict())
+        if len(states) == 1:
+            return self
+        total = Consumed()
+        for state in states:
+            one = Consumed()
+            one.load_state_dict(state)
+            for lengths, count in one.pairs.items():
+                total.pairs[lengths] = total.pairs.get(lengths, 0) + count
+        total.stream = TokenStream(hashlib.sha256("".join(state["digest"] for state in states).encode()).hexdigest())
+        return total
 
     def state_dict(self) -> dict[str, Any]:
         rows = [(*lengths, count) for lengths, count in self.pairs.items()]

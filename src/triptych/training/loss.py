@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from triptych.batch import Prediction
 from triptych.errors import UserError
@@ -118,6 +119,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         grad_hidden = torch.empty_like(hidden) if with_gradient else None
         grad_weight = torch.zeros_like(weight) if with_gradient else None
         rows = max(1, CHUNK_ELEMENTS // size)
+        unit = token_weights.max()  # kept out of what half precision holds, where a token's share would vanish
         with torch.autocast(device, enabled=False):
             for i in range(0, len(hidden), rows):
                 chunk = slice(i, i + rows)
@@ -131,14 +133,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 if grad_hidden is not None and grad_weight is not None:
                     grad = logits.sub_(normaliser[:, None]).exp_()  # softmax, less the smoothed target
                     grad.sub_((eps / size)[:, None]).scatter_add_(1, target, (eps - 1)[:, None])
-                    grad = grad.mul_(token_weight[:, None]).to(dtype)
+                    grad = grad.mul_((token_weight / unit)[:, None]).to(dtype)
                     grad_hidden[chunk] = grad @ low_weight
                     grad_weight += grad.T @ low_hidden
-        ctx.save_for_backward(grad_hidden, grad_weight)
+        ctx.save_for_backward(grad_hidden, grad_weight, unit)
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        grad_hidden, grad_weight = ctx.saved_tensors
-        return grad_hidden * grad_loss, grad_weight * grad_loss, None, None, None, None
+        grad_hidden, grad_weight, unit = ctx.saved_tensors
+        scale = unit * grad_loss
+        return grad_hidden * scale, grad_weight * scale, None, None, None, None

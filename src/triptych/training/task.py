@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from triptych.batch import Batch
 from triptych.models.base import TranslationModel
 from triptych.training.consumed import Consumed
 from triptych.training.loss import LossParts, TranslationLoss
+from triptych.training.ranks import gather
 
 Schedule = Callable[[int, int], float]
 
@@ -60,6 +61,7 @@ class TranslationTask(lightning.LightningModule):
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric()
+        self._random: dict[str, Any] | None = None
         self._window: list[LossParts] = []
         self._window_start = (0.0, 0)
 
@@ -90,26 +92,32 @@ class TranslationTask(lightning.LightningModule):
         self._started = time.perf_counter() - self.seconds
         self._window_start = (time.perf_counter(), self.consumed.tokens_src + self.consumed.tokens_tgt)
 
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """A run that goes on draws the dropout masks that it would have drawn."""
+        if self._random is not None:
+            set_random_state(self._random)
+            self._random = None
+
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         self.consumed.update(self._on_cpu)
         self.seconds = time.perf_counter() - self._started
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:
             self._log_window()
+        if self.global_step == self.total_steps:
+            self.trainer.should_stop = True  # by which Lightning validates, and saves, at the end of any budget
 
     def _log_window(self) -> None:
         """Logs what has passed since the last line: only here does training wait for the device."""
-        sums = {
-            name: torch.stack([getattr(parts, name) for parts in self._window]).sum().item()
-            for name in ("loss", "translation", "autoencode", "translation_tokens", "autoencode_tokens")
-        }
+        names = ("loss", "translation", "autoencode", "translation_tokens", "autoencode_tokens")
+        sums = dict(zip(names, self._sums(names), strict=True))
         tokens = self.consumed.tokens_src + self.consumed.tokens_tgt
         now = time.perf_counter()
         values = {
             "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
             "train/L_MT": sums["translation"] / max(1, sums["translation_tokens"]),
             "train/lambda": self._window[-1].weight,
-            "train/lr": self.trainer.optimizers[0].param_groups[0]["lr"],
+            "train/lr": self.schedule(self.global_step, self.total_steps),
             "train/tokens_per_second": (tokens - self._window_start[1])
             * self.trainer.world_size
             / (now - self._window_start[0]),
@@ -120,6 +128,11 @@ class TranslationTask(lightning.LightningModule):
         self.write(values)
         self._window.clear()
         self._window_start = (now, tokens)
+
+    def _sums(self, names: Sequence[str]) -> list[float]:
+        """Over the window and all ranks."""
+        window = torch.stack([torch.stack([getattr(p, name).double() for name in names]) for p in self._window]).sum(0)
+        return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
 
     def on_validation_epoch_start(self) -> None:
         self._paused = time.perf_counter()
@@ -148,8 +161,23 @@ class TranslationTask(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["tokenizer"] = self.tokenizer
-        checkpoint["consumed"] = {**self.consumed.state_dict(), "seconds": self.seconds}
+        checkpoint["consumed"] = gather(self.consumed.state_dict())
+        checkpoint["seconds"] = self.seconds
+        checkpoint["random"] = gather(random_state())
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.consumed.load_state_dict(checkpoint["consumed"])
-        self.seconds = checkpoint["consumed"]["seconds"]
+        self.consumed.load_state_dict(checkpoint["consumed"][self.global_rank])
+        self.seconds = checkpoint["seconds"]
+        self._random = checkpoint["random"][self.global_rank]
+
+
+def random_state() -> dict[str, Any]:
+    """Of the generators that dropout draws from."""
+    return {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """Back to a ``random_state`` of this machine's kind."""
+    torch.set_rng_state(state["cpu"])
+    if len(state["cuda"]) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all(state["cuda"])
