@@ -61,7 +61,7 @@ def test_batches_are_of_similar_length() -> None:
 
 
 def test_a_pair_over_the_budget() -> None:
-    with pytest.raises(UserError, match=r"batch\.tokens=20 is less than the 21 tokens of pair 1 "):
+    with pytest.raises(UserError, match=r"batch\.tokens=20 is less than the 21 tokens of the longest pair"):
         plan(np.array([[3, 4], [5, 21]]), 20, 0, 0)
 
 

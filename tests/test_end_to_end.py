@@ -25,6 +25,7 @@ TINY = [
     "log_every=1",
     "optimizer.schedule.warmup=4",
 ]
+DECAYED = ["model=lm4mt", "loss=decayed", "checkpoint.average=2", "batch.accumulate=2"]
 
 
 def run(cwd: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -44,7 +45,7 @@ def run(cwd: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProc
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which one run has finished."""
     folder = tmp_path_factory.mktemp("trained")
-    run(folder, "train", *TINY, "model=lm4mt", "loss=decayed", "checkpoint.average=2", "batch.accumulate=2")
+    run(folder, "train", *TINY, *DECAYED)
     return folder
 
 
@@ -69,6 +70,8 @@ def test_result_has_what_the_design_promises(trained: Path) -> None:
         rows = list(csv.DictReader(file))
     weights = [float(row["train/lambda"]) for row in rows if row.get("train/lambda")]
     assert weights == pytest.approx([1 - 0.9 * s / 2 if s <= 2 else 0.1 * (8 - s) / 6 for s in range(8)])
+    rates = [float(row["train/lr"]) for row in rows if row.get("train/lr")]
+    assert rates == pytest.approx([0.003 * min(s / 4, (4 / s) ** 0.5) for s in range(1, 9)])
     for key in ("train/loss", "train/L_AE", "train/L_MT", "train/lr", "train/tokens_per_second", "validation/bleu"):
         assert any(row.get(key) for row in rows), key
 
@@ -76,8 +79,8 @@ def test_result_has_what_the_design_promises(trained: Path) -> None:
 def test_a_finished_run_is_not_trained_again(trained: Path) -> None:
     folder = only(trained / "runs")
     before = (folder / "result.json").stat().st_mtime_ns
-    done = run(trained, "train", *TINY, "model=lm4mt", "loss=decayed", "checkpoint.average=2", "batch.accumulate=2")
-    assert "finished before" in done.stdout
+    done = run(trained, "train", *reversed(DECAYED), *TINY, "seed=1")
+    assert f"finished before: runs/{folder.name}" in done.stdout, "the config counts, not the order of its overrides"
     assert (folder / "result.json").stat().st_mtime_ns == before
 
 
@@ -135,6 +138,52 @@ def test_another_tokenizer_is_refused(trained: Path, tmp_path: Path) -> None:
         triptych.load(folder)
 
 
+def test_other_text_makes_another_run(tmp_path: Path) -> None:
+    for split in ("train", "val", "test"):
+        for language in ("en", "fr"):
+            lines = (f"{'abcdefgh'[i % 8]} {'ijklmnop'[i // 8 % 8]} {language}\n" for i in range(64))
+            (tmp_path / f"{split}.{language}").write_text("".join(lines))
+    text = ["data=text", "data.src=en", "data.tgt=fr", "tokenizer=char", "budget.steps=2"]
+    for _ in range(2):
+        run(tmp_path, "train", *TINY, *text)
+        with (tmp_path / "train.en").open("a") as file, (tmp_path / "train.fr").open("a") as other:
+            file.write("one more\n")
+            other.write("un de plus\n")
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+
+
+def test_any_budget_ends_with_a_validation(tmp_path: Path) -> None:
+    run(tmp_path, "train", *TINY, "budget.steps=7", "validation.every=3", "validation.bleu_every=9")
+    folder = only(tmp_path / "runs")
+    with (folder / "metrics.csv").open() as file:
+        validated = [int(row["step"]) for row in csv.DictReader(file) if row["validation/loss"]]
+    assert validated == [3, 6, 7]
+    assert torch.load(folder / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 7
+
+
+def test_two_ranks_train_as_one(tmp_path: Path) -> None:
+    """The same budget over two processes: the same loss of every step, the tokens of both counted."""
+    ranks = ["strategy=ddp", "strategy.accelerator=cpu", "strategy.precision=32-true", "strategy.workers=0"]
+    both = [*TINY, "model.dropout=0.0", "budget.steps=6"]
+    run(tmp_path, "train", *both, *ranks, "output=two")
+    run(tmp_path, "train", *both, "batch.accumulate=2", "output=one")
+    two, one = only(tmp_path / "two"), only(tmp_path / "one")
+    assert losses(two) == pytest.approx(losses(one), rel=1e-4)
+    results = [json.loads((folder / "result.json").read_text()) for folder in (two, one)]
+    for key in ("tokens_src", "tokens_tgt", "flops"):
+        assert results[0]["train"][key] == results[1]["train"][key]
+    assert results[0]["validation"]["loss"] == pytest.approx(results[1]["validation"]["loss"], rel=1e-4)
+
+
+def test_a_sweep_names_the_job_that_fails_and_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "triptych", "train", "-m", *TINY, "budget.steps=2", "model.num_heads=3,2"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert "model.num_heads=3" in done.stderr.splitlines()[0]
+    assert done.stderr.splitlines()[-1].startswith("triptych: model.d_model=32 is not divisible by model.num_heads=3")
+    assert len(list((tmp_path / "runs").glob("*/result.json"))) == 1
+
+
 def losses(folder: Path) -> dict[int, float]:
     with (folder / "metrics.csv").open() as file:
         return {int(row["step"]): float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]}
@@ -143,7 +192,7 @@ def losses(folder: Path) -> dict[int, float]:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_goes_on_to_the_same_end(how: signal.Signals, tmp_path: Path) -> None:
     """The same stream of batches, the same losses, the same scores as an uninterrupted run."""
-    arguments = [*TINY, "budget.steps=40", "validation.every=5", "model=transformer", "model.dropout=0.0"]
+    arguments = [*TINY, "budget.steps=40", "validation.every=5", "model=transformer", "model.dropout=0.1"]
     run(tmp_path, "train", *arguments, "output=whole")
     process = subprocess.Popen(
         [sys.executable, "-m", "triptych", "train", *arguments, "output=cut"],
@@ -158,11 +207,13 @@ def test_an_interrupted_run_goes_on_to_the_same_end(how: signal.Signals, tmp_pat
     assert process.wait(timeout=60) != 0
     assert not list(tmp_path.glob("cut/*/result.json")), "it was done before it could be interrupted"
     resumed = run(tmp_path, "train", *arguments, "output=cut")
-    assert "going on from step" in resumed.stdout
+    (step,) = (int(line.split()[-1]) for line in resumed.stdout.splitlines() if "going on from step" in line)
+    assert step % 5 == 0 or how == signal.SIGINT, "Ctrl-C saves at any step, and nothing else does"
     whole, cut = only(tmp_path / "whole"), only(tmp_path / "cut")
     one, other = (json.loads((folder / "result.json").read_text()) for folder in (whole, cut))
     assert one["data"]["token_stream"] == other["data"]["token_stream"]
     for key in ("tokens_src", "tokens_tgt", "flops"):
         assert one["train"][key] == other["train"][key]
     assert other["validation"]["loss"] == pytest.approx(one["validation"]["loss"], rel=1e-4)
+    assert other["test"]["test"]["chrf"] == pytest.approx(one["test"]["test"]["chrf"], abs=0.1)
     assert losses(cut) == pytest.approx(losses(whole), rel=1e-3)

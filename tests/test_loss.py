@@ -34,6 +34,21 @@ def test_hand_computed_joint_loss() -> None:
     assert (parts.translation_tokens.item(), parts.autoencode_tokens.item(), parts.weight) == (1, 2, 0.5)
 
 
+def test_half_precision_keeps_the_gradient_of_a_large_batch() -> None:
+    """A token's share of 30,000, spread over 4,000 pieces, is less than the least number that float16 holds."""
+    torch.manual_seed(0)
+    hidden = torch.randn(64, 8, requires_grad=True)
+    weight = torch.randn(4000, 8, requires_grad=True)
+    targets, shares, eps = torch.randint(4000, (64,)), torch.full((64,), 1 / 30_000), torch.full((64,), 0.1)
+    exact, _ = linear_cross_entropy(hidden, weight, targets, shares, eps)
+    with torch.autocast("cpu", dtype=torch.float16):
+        half, _ = linear_cross_entropy(hidden, weight, targets, shares, eps)
+    for found, wanted in zip(
+        torch.autograd.grad(half, [hidden, weight]), torch.autograd.grad(exact, [hidden, weight]), strict=True
+    ):
+        assert float((found - wanted).norm() / wanted.norm()) < 0.01
+
+
 @pytest.mark.parametrize("chunk", [50, 1_000_000])
 def test_agrees_with_pytorch(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loss_module, "CHUNK_ELEMENTS", chunk)

@@ -122,6 +122,18 @@ def test_a_first_download_is_held_to_ever_after(server: ThreadingHTTPServer, fil
         load(tmp_path, server)
 
 
+def test_a_first_download_that_is_no_gzip_file_is_not_kept(
+    server: ThreadingHTTPServer, files: Path, tmp_path: Path
+) -> None:
+    whole = (files / "val.cs.gz").read_bytes()
+    for torn in (b"<html>log in first</html>", whole[:-9]):
+        (files / "val.cs.gz").write_bytes(torn)
+        with pytest.raises(UserError, match=r"val\.cs\.gz sent is no whole gzip file .*try again"):
+            load(tmp_path, server)
+    (files / "val.cs.gz").write_bytes(whole)
+    assert load(tmp_path, server).splits["validation"].tgt == ["cs 0", "cs 1"]
+
+
 def test_no_server(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"failed .*name a folder that has the files with data\.dir"):
         load(tmp_path, dir=None)

@@ -28,7 +28,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Record]
     environment |= {"HOME": str(folder), "NETRC": str(folder / "netrc")}
     arguments = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
     done = subprocess.run(
-        [sys.executable, "-m", "triptych", "train", "logger=wandb", "log_every=1", *arguments],
+        [sys.executable, "-m", "triptych", "train", "-m", "logger=wandb", "log_every=1", *arguments, "seed=1,2"],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -36,9 +36,9 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Record]
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    (run,) = (folder / "runs").iterdir()
-    (path,) = run.glob("wandb/offline-run-*/*.wandb")
-    return path, read_back(path, environment)
+    first, second = sorted((folder / "runs").glob("*/wandb/offline-run-*/*.wandb"))
+    assert first.parents[2] != second.parents[2], "every run of a sweep has a file of its own"
+    return first, read_back(first, environment)
 
 
 def history(records: list[Record]) -> dict[str, list[Any]]:
@@ -68,6 +68,7 @@ def test_the_file_holds_the_history(logged: tuple[Path, list[Record]]) -> None:
     assert all(rate > 0 for rate in values["train/lr"])
     assert all(speed > 0 for speed in values["train/tokens_per_second"])
     assert len(values["validation/bleu"]) == len(values["validation/loss"]) == 2
+    assert len(values["test/bleu"]) == 1
 
 
 def test_the_file_holds_translations(logged: tuple[Path, list[Record]]) -> None:

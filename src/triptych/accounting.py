@@ -8,6 +8,7 @@ import statistics
 import sys
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -41,6 +42,41 @@ def training_flops(model: TranslationModel, pairs: Mapping[tuple[int, int], int]
         pairs: how many pairs there were of each (source, target) length, special tokens counted as in ``Batch``.
     """
     return 3 * sum(count * model.flops(*lengths) for lengths, count in pairs.items())
+
+
+def cost(
+    model: TranslationModel,
+    pairs: Mapping[tuple[int, int], int],
+    *,
+    tokens: int,
+    seconds: float,
+    device: torch.device,
+    devices: int,
+) -> dict[str, Any]:
+    """What ``result.json`` says of the cost of a training.
+
+    Args:
+        model: the architecture.
+        pairs: see ``training_flops``.
+        tokens: source and target tokens trained on.
+        seconds: how long training took.
+        device: where this process trained.
+        devices: how many like it there were.
+    """
+    flops = training_flops(model, pairs)
+    peak, peak_source = peak_flops(device)
+    return {
+        "flops": flops,
+        "flops_6nd": flops_6nd(parameters(model)[1], tokens),
+        "seconds": seconds,
+        "tokens_per_second": tokens / seconds,
+        "device": device_name(device),
+        "devices": devices,
+        "peak_flops": peak * devices,
+        "peak_source": peak_source,
+        "mfu": mfu(flops, seconds, peak * devices),
+        "peak_memory_bytes": peak_memory_bytes(device),
+    }
 
 
 def flops_6nd(non_embedding: int, tokens: int) -> int:

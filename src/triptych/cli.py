@@ -39,17 +39,25 @@ def main() -> int:
     except BrokenPipeError:
         return 141
     except Exception as error:
-        sentence = explain(error)
-        if sentence is None:
+        sentences = [explain(one) for one in (error.exceptions if isinstance(error, ExceptionGroup) else [error])]
+        if None in sentences:
             raise
-        print(f"triptych: {sentence}", file=sys.stderr)
+        for sentence in dict.fromkeys(sentences):
+            print(f"triptych: {sentence}", file=sys.stderr)
         return 2
 
 
 def usage() -> str:
     lines = [f"  {name:10} {what}" for name, what in COMMANDS.items()]
     return "\n".join(
-        ["usage: triptych COMMAND [key=value ...]", "", *lines, "", "triptych COMMAND --help shows a command's keys."]
+        [
+            "usage: triptych COMMAND [key=value ...]",
+            "       triptych report FOLDER",
+            "",
+            *lines,
+            "",
+            "triptych COMMAND --help shows a command's keys.",
+        ]
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
+import platform
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ from triptych.search import Search, decode
 from triptych.tokenizer import Tokenizer
 from triptych.training.loss import linear_cross_entropy
 
+LIBRARIES = ("torch", "lightning", "sentencepiece", "sacrebleu", "numpy")
 UNIDENTIFYING = ("output", "cache", "logger", "run_dir")
 """Keys that change where a run goes, and not what it computes."""
 PLACES = ("dir", "url", "cache")
@@ -129,6 +132,21 @@ def metrics(folder: RunFolder) -> pd.DataFrame:
         part = pd.read_csv(path)
         table = pd.concat([table[table["step"] < part["step"].min()] if len(table) else table, part])
     return table.reset_index(drop=True)
+
+
+BEST = {"loss": "idxmin", "bleu": "idxmax"}
+
+
+def best_validation(folder: RunFolder, monitor: str) -> dict[str, float]:
+    """Loss and perplexity of the validation that made the best checkpoint, by ``loss`` or ``bleu``."""
+    by_step = metrics(folder).groupby("step").first().dropna(subset=f"validation/{monitor}")
+    best = by_step.loc[by_step[f"validation/{monitor}"].agg(BEST[monitor])]
+    return {name: float(best[f"validation/{name}"]) for name in ("loss", "perplexity")}
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that a result depends on."""
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
 
 
 def step_of(path: Path) -> int:

@@ -152,7 +152,7 @@ class Search:
         unfinished = torch.full((count, self.n_best), -math.inf, device=device)
         return Beams(
             sentence=torch.arange(count, device=device),
-            limit=(src_lengths * self.max_length_ratio).long() + self.max_length_extra,
+            limit=self.limit(src_lengths),
             tokens=torch.full((count, 1, 1), BOS, device=device),
             log_probs=torch.zeros(count, 1, device=device),
             best_tokens=torch.full((count, self.n_best, 1), PAD, device=device),
@@ -224,6 +224,10 @@ class Search:
         worst_kept = beams.best_scores[:, -1]
         done = (bound <= worst_kept) | (beams.limit == beams.tokens.shape[2] - 1)
         return done | (worst_kept > -math.inf) if self.beam_size == 1 else done
+
+    def limit(self, src_lengths: Tensor) -> Tensor:
+        """Most tokens, ``</s>`` counted, of the outputs for sources of these lengths, ``</s>`` counted."""
+        return (src_lengths * self.max_length_ratio).long() + self.max_length_extra
 
     def _penalty(self, length: Tensor | int) -> Tensor | float:
         """((5 + n) / 6) ^ alpha of n tokens, ``</s>`` counted (Wu et al. 2016, equation 14)."""

@@ -12,6 +12,8 @@ from pathlib import Path
 import hydra
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 import triptych
@@ -25,24 +27,32 @@ def conf_dir() -> Path:
 
 
 def run(command: str, function: Callable[[DictConfig], None], arguments: list[str]) -> int:
-    """Composes conf/<command>.yaml with the arguments and calls the function, once, or once a job of a multirun."""
+    """Composes conf/<command>.yaml with the arguments and calls the function, once, or once a job of a multirun.
+
+    A job that fails is named, and the jobs after it go on.
+    """
     failures: list[Exception] = []
+    argv = sys.argv
 
     @functools.wraps(function)
     def job(config: DictConfig) -> None:
+        hydra_config = HydraConfig.get()
+        # The command line of this job alone, from which Lightning starts the other ranks.
+        sys.argv = [argv[0], command, *map(quoted, hydra_config.overrides.task), "hydra.mode=RUN"]
         try:
             function(config)
         except Exception as error:  # Hydra would print its own account of it, and end a multirun
             failures.append(error)
+            if hydra_config.mode == RunMode.MULTIRUN:
+                print(f"failed: {' '.join(hydra_config.overrides.task)}", file=sys.stderr)
 
-    argv = sys.argv
     sys.argv = [f"triptych {command}", *map(quoted, arguments)]
     try:
         hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(job)()
     finally:
         sys.argv = argv
     if failures:
-        raise failures[0]
+        raise failures[0] if len(failures) == 1 else ExceptionGroup(f"{len(failures)} jobs failed", failures)
     return 0
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
-import platform
 import warnings
 from pathlib import Path
 from typing import Any
 
 import lightning
+import numpy as np
+import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
@@ -23,6 +23,7 @@ from triptych import accounting, evaluation, runs
 from triptych.commands import schema
 from triptych.commands.hydra_app import require_values, run
 from triptych.commands.prepare import Prepared, prepare
+from triptych.data.corpus import TRAIN
 from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
 from triptych.files import replacing
@@ -35,6 +36,7 @@ from triptych.training.callbacks import (
     checkpoints,
     close,
 )
+from triptych.training.consumed import Consumed
 from triptych.training.task import TranslationTask
 
 
@@ -78,10 +80,6 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-BEST = {"loss": "idxmin", "bleu": "idxmax"}
-VERSIONS = ("torch", "lightning", "sentencepiece", "sacrebleu", "numpy")
-
-
 class Experiment:
     """Everything that trains, built and checked before the run's folder is made.
 
@@ -107,6 +105,7 @@ class Experiment:
             ranks=config.strategy.devices * config.strategy.num_nodes,
             **config.budget,
         )
+        self._check_lengths()
         self.total_steps = self.data.total_steps
         self.task = TranslationTask(
             model=prepared.model,
@@ -143,7 +142,7 @@ class Experiment:
 
     def finish(self, digest: str) -> None:
         """Translates the test sets with the best or averaged weights and writes the result."""
-        results = self._result(digest)
+        total = self.task.consumed.of_all_ranks()
         if not self.trainer.is_global_zero:
             return
         checkpoint = "best"
@@ -166,11 +165,19 @@ class Experiment:
             test[split] = found.scores
         with replacing(self.folder.path / "metrics.csv") as beside:
             runs.metrics(self.folder).to_csv(beside, index=False)
-        runs.write_json(self.folder.result, {**results, "test": test})
+        runs.write_json(self.folder.result, {**self._result(digest, total), "test": test})
         for split, scores in test.items():
             say(f"{split}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
             for logger in self.loggers[1:]:
                 logger.log_metrics({f"{split}/{name}": scores[name] for name in ("bleu", "chrf")})
+
+    def _check_lengths(self) -> None:
+        """Of every pair, and of the longest translation of every sentence that will be translated."""
+        for split, store in self.prepared.stores.items():
+            for src, tgt in np.unique(store.lengths, axis=0).tolist():
+                self.prepared.model.check_lengths(src, tgt)
+                if split != TRAIN:
+                    self.prepared.model.check_lengths(src, 1 + int(self.search.limit(torch.tensor(src))))
 
     def _trainer(self, callbacks: list[Callback]) -> lightning.Trainer:
         strategy = self.config.strategy
@@ -206,16 +213,12 @@ class Experiment:
         self.prepared.tokenizer.save(self.folder.tokenizer)
         with replacing(self.folder.config) as beside:
             OmegaConf.save(self.config, beside)
-        runs.write_json(self.folder.versions, versions())
+        runs.write_json(self.folder.versions, runs.versions())
 
-    def _result(self, digest: str) -> dict[str, Any]:
-        total, non_embedding = accounting.parameters(self.task.model)
-        consumed = self.task.consumed.of_all_ranks()
-        flops = accounting.training_flops(self.task.model, consumed.pairs)
-        tokens = consumed.tokens_src + consumed.tokens_tgt
-        seconds = self.task.seconds
-        peak, peak_source = accounting.peak_flops(self.device)
-        peak *= self.trainer.world_size
+    def _result(self, digest: str, total: Consumed) -> dict[str, Any]:
+        """``result.json`` but for its test sets."""
+        corpus, tokenizer = self.prepared.corpus, self.prepared.tokenizer
+        parameters, non_embedding = accounting.parameters(self.task.model)
         return {
             "run": self.folder.path.name,
             "config_hash": digest,
@@ -223,43 +226,36 @@ class Experiment:
             "seed": self.config.seed,
             "model": {
                 "name": HydraConfig.get().runtime.choices["model"],
-                "parameters": total,
+                "parameters": parameters,
                 "parameters_non_embedding": non_embedding,
             },
             "data": {
-                "name": self.prepared.corpus.name,
-                "languages": list(self.prepared.corpus.languages),
-                "fingerprint": self.prepared.corpus.fingerprint,
-                "token_stream": consumed.stream.hexdigest(),
+                "name": corpus.name,
+                "languages": list(corpus.languages),
+                "fingerprint": corpus.fingerprint,
+                "token_stream": total.stream.hexdigest(),
             },
             "tokenizer": {
-                "name": self.prepared.tokenizer.name,
-                "fingerprint": self.prepared.tokenizer.fingerprint,
-                "vocab_size": self.prepared.tokenizer.vocabulary.tgt_size,
+                "name": tokenizer.name,
+                "fingerprint": tokenizer.fingerprint,
+                "vocab_size": tokenizer.vocabulary.tgt_size,
             },
             "train": {
                 "steps": self.total_steps,
-                "tokens_src": consumed.tokens_src,
-                "tokens_tgt": consumed.tokens_tgt,
-                "flops": flops,
-                "flops_6nd": accounting.flops_6nd(non_embedding, tokens),
-                "seconds": seconds,
-                "tokens_per_second": tokens / seconds,
-                "device": accounting.device_name(self.device),
-                "peak_flops": peak,
-                "peak_source": peak_source,
-                "mfu": accounting.mfu(flops, seconds, peak),
-                "peak_memory_bytes": accounting.peak_memory_bytes(self.device),
+                "tokens_src": total.tokens_src,
+                "tokens_tgt": total.tokens_tgt,
+                **accounting.cost(
+                    self.task.model,
+                    total.pairs,
+                    tokens=total.tokens_src + total.tokens_tgt,
+                    seconds=self.task.seconds,
+                    device=self.device,
+                    devices=self.trainer.world_size,
+                ),
             },
-            "validation": self._validation(),
-            "versions": versions(),
+            "validation": runs.best_validation(self.folder, self.config.checkpoint.monitor),
+            "versions": runs.versions(),
         }
-
-    def _validation(self) -> dict[str, float]:
-        logged, monitor = runs.metrics(self.folder), self.config.checkpoint.monitor
-        by_step = logged.groupby("step").first().dropna(subset=f"validation/{monitor}")
-        best = by_step.loc[by_step[f"validation/{monitor}"].agg(BEST[monitor])]
-        return {name: float(best[f"validation/{name}"]) for name in ("loss", "perplexity")}
 
     def _callbacks(self) -> list[Callback]:
         validation = ValidationBleu(
@@ -279,11 +275,6 @@ class Experiment:
                 self.folder.checkpoints, monitor=self.config.checkpoint.monitor, keep=self.config.checkpoint.average
             ),
         ]
-
-
-def versions() -> dict[str, str]:
-    """Of Python and of the libraries that a result depends on."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in VERSIONS}
 
 
 def quieten() -> None:

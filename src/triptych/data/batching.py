@@ -54,8 +54,8 @@ def _cut(order: Rows, lengths: NDArray[np.int64], tokens: int) -> list[Rows]:
     longest = lengths.max(1)[order]
     if len(order) and longest[0] > tokens:
         raise UserError(
-            f"batch.tokens={tokens} is less than the {longest[0]} tokens of pair {order[0]} (counted from 0); raise"
-            " batch.tokens or lower data.max_length."
+            f"batch.tokens={tokens} is less than the {longest[0]} tokens of the longest pair; raise batch.tokens, or"
+            " lower data.max_length if it is a training pair."
         )
     batches, start = [], 0
     while start < len(order):

@@ -8,8 +8,10 @@ sets) is recorded beside the file by the first download and checked from then on
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import urllib.request
+import zlib
 from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
@@ -115,6 +117,7 @@ def fetch(url: str, path: Path) -> None:
             " data.dir."
         ) from error
     if expected is None:
+        _refuse_torn(data, url)
         with replacing(record) as beside:
             beside.write_text(f"{_sha256(data)}\n")
     elif _sha256(data) != expected:
@@ -124,6 +127,17 @@ def fetch(url: str, path: Path) -> None:
         )
     with replacing(path) as beside:
         beside.write_bytes(data)
+
+
+def _refuse_torn(data: bytes, url: str) -> None:
+    """Before bytes whose SHA-256 nobody knows become the ones that are right."""
+    try:
+        gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(
+            f"data: what {url} sent is no whole gzip file ({error}); try again, or name a folder that has the files"
+            " with data.dir."
+        ) from error
 
 
 def _sha256(data: bytes) -> str:

@@ -18,7 +18,7 @@ def sinusoid(positions: Tensor, size: int, interleaved: bool) -> Tensor:
     Args:
         positions: any shape (…,).
         size: d, even.
-        interleaved: sines and cosines alternate (the formula); otherwise all sines come first (tensor2tensor's code).
+        interleaved: sines and cosines alternate (the formula); otherwise all sines come first.
 
     Returns:
         (…, d) float32.
@@ -34,7 +34,7 @@ class Positions(nn.Module):
     """The vector that is added to a token's embedding.
 
     Raises:
-        UserError: unknown kind, or an odd size for sinusoids and rotations.
+        UserError: unknown kind, an odd size for sinusoids, or an empty table.
     """
 
     def __init__(self, *, kind: str, d_model: int, max_length: int) -> None:
@@ -43,6 +43,8 @@ class Positions(nn.Module):
             raise UserError(f"model.positions={kind} is unknown; choose one of {', '.join(KINDS)}.")
         if kind.startswith("sinusoidal") and d_model % 2:
             raise UserError(f"model.d_model={d_model} is odd; model.positions={kind} needs an even number.")
+        if max_length < 1:
+            raise UserError(f"model.max_length={max_length} must be at least 1.")
         self.kind = kind
         self.d_model = d_model
         self.table = nn.Embedding(max_length, d_model) if kind == "learned" else None
@@ -50,22 +52,21 @@ class Positions(nn.Module):
             nn.init.normal_(self.table.weight, std=0.02)
 
     def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
-        """Adds the vectors of positions (B or 1, T) to embedded (B, T, d_model).
-
-        Raises:
-            UserError: a learned table that is too short for a position.
-        """
+        """Adds the vectors of positions (B or 1, T) to embedded (B, T, d_model); raises as ``check_length``."""
         if self.table is not None:
-            longest = int(positions.max()) + 1
-            if longest > self.table.num_embeddings:
-                raise UserError(
-                    f"model.max_length={self.table.num_embeddings} holds too few learned positions for a sequence of "
-                    f"{longest} pieces; raise it, or choose other model.positions."
-                )
+            self.check_length(int(positions.max()) + 1)
             return embedded + self.table(positions)
         if self.kind.startswith("sinusoidal"):
             return embedded + sinusoid(positions, self.d_model, self.kind == "sinusoidal").to(embedded.dtype)
         return embedded
+
+    def check_length(self, length: int) -> None:
+        """Raises ``UserError`` where a learned table has fewer than ``length`` positions."""
+        if self.table is not None and length > self.table.num_embeddings:
+            raise UserError(
+                f"model.max_length={self.table.num_embeddings} holds too few learned positions for a sequence of "
+                f"{length} pieces; raise it, or choose other model.positions."
+            )
 
 
 Rotary = tuple[Tensor, Tensor]

@@ -153,29 +153,30 @@ class Block(nn.Module):
             memory_mask: (B, 1, 1, S), True where the memory is no padding.
             traces: where self-attention and cross-attention put their weights.
         """
-        seen: KeysValues
-
-        def self_attend(x: Tensor) -> Tensor:
-            nonlocal seen
-            key, value = self.self_attention.keys_values(x, by)
-            seen = (key, value) if past is None else (torch.cat([past[0], key], 2), torch.cat([past[1], value], 2))
-            return self.self_attention(x, seen, mask=mask, causal=causal, by=by, trace=traces[0])
-
-        x = self._residual(x, self.self_norm, self_attend)
-        if self.cross_attention is not None and self.cross_norm is not None and memory is not None:
-            cross = self.cross_attention
-            x = self._residual(x, self.cross_norm, lambda x: cross(x, memory, mask=memory_mask, trace=traces[1]))
-        return self._residual(x, self.feed_forward_norm, self.feed_forward), seen
+        y = self._before(x, self.self_norm)
+        key, value = self.self_attention.keys_values(y, by)
+        seen = (key, value) if past is None else (torch.cat([past[0], key], 2), torch.cat([past[1], value], 2))
+        y = self.self_attention(y, seen, mask=mask, causal=causal, by=by, trace=traces[0])
+        x = self._after(x, y, self.self_norm)
+        if self.cross_attention is not None and self.cross_norm is not None:
+            assert memory is not None
+            y = self._before(x, self.cross_norm)
+            y = self.cross_attention(y, memory, mask=memory_mask, trace=traces[1])
+            x = self._after(x, y, self.cross_norm)
+        y = self.feed_forward(self._before(x, self.feed_forward_norm))
+        return self._after(x, y, self.feed_forward_norm), seen
 
     def read(self, memory: Tensor) -> KeysValues:
         """The keys and values by which this block attends to a memory (B, S, d_model)."""
         assert self.cross_attention is not None
         return self.cross_attention.keys_values(memory)
 
-    def _residual(self, x: Tensor, norm: nn.Module, f: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.pre_norm:
-            return x + self.dropout(f(norm(x)))
-        return norm(x + self.dropout(f(x)))
+    def _before(self, x: Tensor, norm: nn.Module) -> Tensor:
+        return norm(x) if self.pre_norm else x
+
+    def _after(self, x: Tensor, y: Tensor, norm: nn.Module) -> Tensor:
+        x = x + self.dropout(y)
+        return x if self.pre_norm else norm(x)
 
     def flops(self, queries: int, memory: int = 0) -> int:
         """Of one forward pass over ``queries`` positions, and as many keys, with a memory of ``memory`` positions."""
@@ -189,7 +190,7 @@ class Stack(nn.Module):
     def __init__(self, sizes: Sizes, *, num_layers: int, cross: bool) -> None:
         super().__init__()
         if num_layers < 1:
-            raise UserError(f"model has a stack of {num_layers} layers; give each stack at least 1.")
+            raise UserError(f"model: a stack of {num_layers} layers is none; give every number of layers at least 1.")
         self.rotary_size = sizes.key_size if sizes.positions == "rope" else None
         self.blocks = nn.ModuleList(Block(sizes, cross=cross) for _ in range(num_layers))
         self.norm = NORMS[sizes.norm](sizes.d_model) if sizes.pre_norm else nn.Identity()

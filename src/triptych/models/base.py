@@ -67,6 +67,9 @@ class TranslationModel(nn.Module, ABC):
             tgt_length: target tokens, ``<s>`` and ``</s>`` counted (as ``Batch.tgt_lengths``).
         """
 
+    def check_lengths(self, src_length: int, tgt_length: int) -> None:
+        """Raises ``UserError`` where a pair of these lengths, as in ``flops``, is too long; most models take any."""
+
     @property
     @abstractmethod
     def embedding_parameters(self) -> int:

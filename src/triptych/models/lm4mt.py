@@ -164,6 +164,9 @@ class LM4MT(TranslationModel):
         predicted = (src_length - 1 if self.causal else 0) + tgt_length - 1
         return self.stack.flops(src_length + tgt_length - 1) + 2 * predicted * self.vocabularies.output_weight.numel()
 
+    def check_lengths(self, src_length: int, tgt_length: int) -> None:
+        self.input.positions.check_length(src_length + tgt_length - 1)
+
     @property
     def embedding_parameters(self) -> int:
         return self.vocabularies.num_parameters

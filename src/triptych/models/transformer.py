@@ -21,7 +21,10 @@ class Transformer(TranslationModel):
         encoder_layers, decoder_layers: blocks of each stack.
         tying: which vocabulary matrices are one, see ``Vocabularies``.
         max_length: rows of a table of learned positions.
-        sizes: what the blocks share, see ``Sizes``; given flat, by its field names.
+        d_model to embedding_dropout: what the blocks share, see ``Sizes``.
+
+    Raises:
+        UserError: sizes that do not fit together, or a choice that there is not.
     """
 
     def __init__(
@@ -147,6 +150,10 @@ class Transformer(TranslationModel):
             + self.decoder.flops(steps, src_length)
             + 2 * steps * self.vocabularies.output_weight.numel()
         )
+
+    def check_lengths(self, src_length: int, tgt_length: int) -> None:
+        self.src_input.positions.check_length(src_length)
+        self.tgt_input.positions.check_length(tgt_length - 1)
 
     @property
     def embedding_parameters(self) -> int:

@@ -10,11 +10,11 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 def keep_freed_memory() -> None:
     """Tells glibc not to hand large freed blocks back to the kernel, which costs half of a CPU training step.
 
-    Does nothing where the C library has no ``mallopt`` (musl, macOS).
+    Does nothing where the C library has no ``mallopt`` (musl, macOS, Windows).
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
+    except (AttributeError, OSError, TypeError):
         return
     mallopt(_MMAP_MAX, 0)
     mallopt(_TRIM_THRESHOLD, 2**31 - 1)

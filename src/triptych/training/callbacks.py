@@ -221,4 +221,6 @@ def close(loggers: Sequence[Logger], status: str) -> None:
     for logger in loggers:
         logger.finalize(status)
         if isinstance(logger, WandbLogger):
-            logger.experiment.finish(exit_code=0 if status == "success" else 1)
+            import wandb
+
+            wandb.finish(exit_code=0 if status == "success" else 1)

@@ -125,17 +125,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 chunk = slice(i, i + rows)
                 low_hidden, target = hidden[chunk].to(dtype), targets[chunk, None]
                 eps, token_weight = smoothing[chunk], token_weights[chunk]
-                logits = (low_hidden @ low_weight.T).float()
-                normaliser = logits.logsumexp(dim=-1)
-                nll[chunk] = normaliser - logits.gather(1, target).squeeze(1)
-                uniform = normaliser - logits.mean(dim=-1)
+                log_probs = (low_hidden @ low_weight.T).float().log_softmax(dim=-1)
+                nll[chunk] = -log_probs.gather(1, target).squeeze(1)
+                uniform = -log_probs.mean(dim=-1)
                 loss += (token_weight * ((1 - eps) * nll[chunk] + eps * uniform)).sum()
                 if grad_hidden is not None and grad_weight is not None:
-                    grad = logits.sub_(normaliser[:, None]).exp_()  # softmax, less the smoothed target
-                    grad.sub_((eps / size)[:, None]).scatter_add_(1, target, (eps - 1)[:, None])
-                    grad = grad.mul_((token_weight / unit)[:, None]).to(dtype)
-                    grad_hidden[chunk] = grad @ low_weight
-                    grad_weight += grad.T @ low_hidden
+                    grad = log_probs.exp_()  # softmax, less the smoothed target
+                    grad = grad.sub_((eps / size)[:, None]).scatter_add_(1, target, (eps - 1)[:, None]).to(dtype)
+                    share = (token_weight / unit)[:, None].to(dtype)
+                    grad_hidden[chunk] = (grad @ low_weight) * share
+                    grad_weight += grad.T @ (low_hidden * share)
         ctx.save_for_backward(grad_hidden, grad_weight, unit)
         ctx.mark_non_differentiable(nll)
         return loss, nll

@@ -131,7 +131,7 @@ class TranslationTask(lightning.LightningModule):
 
     def _sums(self, names: Sequence[str]) -> list[float]:
         """Over the window and all ranks."""
-        window = torch.stack([torch.stack([getattr(p, name).double() for name in names]) for p in self._window]).sum(0)
+        window = torch.stack([torch.stack([getattr(p, name).float() for name in names]) for p in self._window]).sum(0)
         return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
 
     def on_validation_epoch_start(self) -> None:
