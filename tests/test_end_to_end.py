@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from conftest import ROOT
 
 import triptych
 from triptych.errors import UserError
@@ -125,6 +126,14 @@ def test_evaluate_repeats_the_result(trained: Path) -> None:
     done = run(trained, "evaluate", f"run={folder}", "split=test", "checkpoint=averaged", "search.max_length_extra=5")
     assert f"BLEU {result['bleu']:.2f}" in done.stdout
     assert f"chrF {result['chrf']:.2f}" in done.stdout
+
+
+def test_the_notebook_runs(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = json.loads((ROOT / "notebooks" / "compare.ipynb").read_text())
+    code = "\n".join(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
+    assert '"../runs/compare"' in code
+    monkeypatch.chdir(trained)
+    exec(code.replace("../runs/compare", "runs"), {})
 
 
 def test_another_tokenizer_is_refused(trained: Path, tmp_path: Path) -> None:

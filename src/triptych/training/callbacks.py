@@ -91,6 +91,13 @@ class ValidationBleu(Callback):
 class Progress(RichProgressBar):
     """Lightning's bar, with the loss, tokens a second, and the time left of the whole budget."""
 
+    def configure_columns(self, trainer: lightning.Trainer) -> list[Any]:
+        """What it is, the bar, and steps done; the epochs, times and rates of batches would be told twice."""
+        return super().configure_columns(trainer)[:3]
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        return "Training  "
+
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         super().on_train_start(trainer, pl_module)
         self._start = (time.perf_counter(), trainer.global_step)
