@@ -68,4 +68,4 @@ def test_one_class_and_one_yaml(tmp_path: Path) -> None:
     triptych("train", "--config-dir", "conf", "model=bag", "scale=smoke", "cache=cache")
     (run,) = (tmp_path / "runs").iterdir()
     assert triptych("translate", f"run={run}", stdin="The dog sleeps.\n\nThe cat sleeps.\n").count("\n") == 3
-    assert "model=bag" in triptych("report", "runs")
+    assert "bag scale=smoke" in triptych("report", "runs")

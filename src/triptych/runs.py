@@ -111,8 +111,8 @@ def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
     paths = sorted(folder.checkpoints.glob("recent-*.ckpt"), key=lambda path: int(path.stem.split("-")[1]))[-last:]
     mean = {name: value.float() for name, value in weights(paths[0]).items()}
     for n, path in enumerate(paths[1:], 2):
-        for name, value in weights(path).items():
-            mean[name] += (value - mean[name]) / n
+        # Not in place: names of one tied matrix share their memory.
+        mean = {name: mean[name] + (value - mean[name]) / n for name, value in weights(path).items()}
     with replacing(folder.checkpoints / "averaged.ckpt") as beside:
         torch.save({"state_dict": {f"model.{n}": value for n, value in mean.items()}, "tokenizer": tokenizer}, beside)
 
@@ -206,14 +206,14 @@ class Translator:
             raise UserError(f"score was given {len(src)} sources and {len(tgt)} targets; give as many of each.")
         sources, targets = self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
-        scores = torch.empty(len(src), dtype=torch.float64)
+        scores = np.empty(len(src))
         for rows in plan_sorted(lengths, max(batch_tokens, lengths.max(initial=0))):
             batch = Batch.from_ids([sources[i] for i in rows], [targets[i] for i in rows]).to(self.device)
             prediction = self.model(batch)
             ones = torch.ones_like(prediction.targets, dtype=torch.float32)
             _, nll = linear_cross_entropy(prediction.hidden, prediction.weight, prediction.targets, ones, ones * 0)
             of_pair = nll[~prediction.is_source].double().split((batch.tgt_lengths - 1).tolist())
-            scores[rows] = -torch.stack([tokens.sum() for tokens in of_pair]).cpu()
+            scores[rows] = [-float(tokens.sum()) for tokens in of_pair]
         return scores.tolist()
 
 

@@ -215,8 +215,8 @@ class SentencePieceTrainer:
                 normalization_rule_name="identity",
                 remove_extra_whitespaces=False,
                 character_coverage=1.0,
-                # Longer lines would silently be left out.
-                max_sentence_length=max(len(line.encode()) for line in lines) + 1,
+                # Longer lines would silently be left out; less than 10 is refused.
+                max_sentence_length=max(10, 1 + max(len(line.encode()) for line in lines)),
                 # The sums of the unigram model depend on how the text is split over threads.
                 num_threads=4,
                 minloglevel=2,

@@ -202,7 +202,7 @@ class Experiment:
                 enable_model_summary=False,
                 default_root_dir=self.folder.path,
             )
-        except (MisconfigurationException, ValueError, RuntimeError) as error:
+        except (MisconfigurationException, ImportError, ValueError, RuntimeError) as error:
             chosen = ", ".join(f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision"))
             reason = " ".join(str(error).split()).rstrip(".")
             raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
