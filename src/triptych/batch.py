@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 """Ids of <pad>, <unk>, <s> and </s>, the same in every vocabulary."""
@@ -57,8 +58,8 @@ class Batch:
         src_lengths = torch.tensor([len(row) for row in rows_src])
         tgt_lengths = torch.tensor([len(row) for row in rows_tgt])
         return cls(
-            src=torch.nn.utils.rnn.pad_sequence(rows_src, batch_first=True, padding_value=PAD),
-            tgt=torch.nn.utils.rnn.pad_sequence(rows_tgt, batch_first=True, padding_value=PAD),
+            src=pad_sequence(rows_src, batch_first=True, padding_value=PAD),
+            tgt=pad_sequence(rows_tgt, batch_first=True, padding_value=PAD),
             src_lengths=src_lengths,
             tgt_lengths=tgt_lengths,
             index=torch.arange(len(rows_src)) if index is None else torch.tensor(list(index)),
