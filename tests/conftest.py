@@ -9,6 +9,7 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
+from hypothesis import settings
 from omegaconf import DictConfig
 
 from triptych.batch import Batch, Vocabulary
@@ -19,6 +20,8 @@ from triptych.models.base import TranslationModel
 ROOT = Path(__file__).parents[1]
 VOCABULARY = Vocabulary(src_size=40, tgt_size=40, joint=True, src_tag=4, tgt_tag=5)
 
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
 
 

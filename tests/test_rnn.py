@@ -136,7 +136,7 @@ def test_decoders_are_their_formulas(model: RNN) -> None:
     states = [layer.unbind(1) for layer in state["carried"].unbind(1)]
     fed = torch.zeros(1, 6).double()
     expected = []
-    for y in model.vocabularies.tgt(batch.tgt[:, :-1]).unbind(1):
+    for y in (model.scale * model.vocabularies.tgt(batch.tgt[:, :-1])).unbind(1):
         if decoder.asks_first:
             entering, _ = decoder._attend(states[decoder.asking][0].unsqueeze(1), state)
             entering = context = entering.squeeze(1)

@@ -145,7 +145,7 @@ def beam_loop(
     return sorted(finished, key=lambda found: -found[1])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     alpha=st.sampled_from([0.0, 0.6, 1.0, 2.0]),
@@ -161,7 +161,7 @@ def test_a_wide_beam_equals_exhaustive_search(seed: int, alpha: float, n_best: i
     assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=1e-4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.0, 1.0, 3.0]))
 def test_a_beam_of_one_is_greedy_search_whatever_the_penalty(seed: int, alpha: float) -> None:
     model = HashModel(seed, vocabulary=7)
@@ -178,7 +178,7 @@ def test_a_narrow_beam_finds_what_greedy_search_misses() -> None:
     assert sum(b < g - 1e-5 for b, g in zip(beam, greedy, strict=True)) == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     alpha=st.sampled_from([0.0, 0.6, 2.0]),
@@ -207,13 +207,12 @@ def test_neighbours_change_nothing_and_the_order_is_restored(beam_size: int) -> 
 
 
 def test_batches_hold_the_padded_tokens_allowed_the_longest_first() -> None:
-    model, shapes, told = HashModel(3), [], []
+    model, shapes = HashModel(3), []
     sources = [[4] * length for length in (1, 9, 3, 3, 0, 20)]
     begin = model.start
     model.start = lambda src, lengths: shapes.append(tuple(src.shape)) or begin(src, lengths)  # type: ignore
-    decode(model, sources, make_search(), 12, "cpu", told.append)
-    assert shapes == [(1, 21), (1, 10), (3, 4), (1, 1)]
-    assert told == [1, 1, 3, 1]
+    decode(model, sources, make_search(), 12, "cpu")
+    assert shapes == [(1, 21), (2, 10), (3, 4)], "the longest sentence has 21 tokens, so that many fit"
     assert decode(model, [], make_search(), 12, "cpu") == []
     with pytest.raises(UserError, match="batch_tokens=0"):
         decode(model, sources, make_search(), 0, "cpu")

@@ -7,7 +7,7 @@ step, K as soon as there are as many), C candidates a step, N the n-best kept, V
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -240,7 +240,6 @@ def decode(
     search: Search,
     batch_tokens: int,
     device: torch.device | str,
-    progress: Callable[[int], object] | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a corpus, in batches of similar length, the longest first.
 
@@ -248,9 +247,8 @@ def decode(
         model: on ``device``.
         sources: bare source ids of each sentence, no special ids; a sentence may be empty.
         search: how to search.
-        batch_tokens: padded source tokens a batch, at most; a longer sentence is a batch of its own.
+        batch_tokens: padded source tokens a batch, at most, or as many as the longest sentence has.
         device: where the batches go.
-        progress: told after every batch how many sentences it held.
 
     Returns:
         For each source, in the order given, its hypotheses, best first.
@@ -268,8 +266,6 @@ def decode(
         src_lengths = torch.tensor([len(row) for row in rows], device=device)
         for i, hypotheses in zip(indices, search(model, src, src_lengths), strict=True):
             results[i] = hypotheses
-        if progress is not None:
-            progress(len(indices))
     return results
 
 

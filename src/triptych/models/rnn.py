@@ -83,6 +83,8 @@ class RNN(TranslationModel):
             )
         scores = {"none": None, "bahdanau": "additive", "luong": score or "general"}
         self.vocabularies = Vocabularies(vocabulary=vocabulary, size=embedding_size, tying=tying)
+        # As in a Transformer: rows whose variance suits the output layer are too small for gates to tell apart.
+        self.scale = embedding_size**0.5
         self.encoder = Encoder(
             cell=cell,
             num_layers=encoder_layers,
@@ -106,7 +108,7 @@ class RNN(TranslationModel):
         )
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
-        inputs = self.vocabularies.tgt(batch.tgt[:, :-1])
+        inputs = self.scale * self.vocabularies.tgt(batch.tgt[:, :-1])
         x, weights, _ = self.decoder(inputs, self.start(batch.src, batch.src_lengths))
         if trace is not None and weights is not None:
             trace.setdefault("cross", []).append(weights.detach().unsqueeze(1))
@@ -119,11 +121,11 @@ class RNN(TranslationModel):
         )
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
-        memory, finals = self.encoder(self.vocabularies.src(src), src_lengths)
+        memory, finals = self.encoder(self.scale * self.vocabularies.src(src), src_lengths)
         return self.decoder.start(memory, finals, padding_mask(src, src_lengths).squeeze(1))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        hidden, _, state = self.decoder(self.vocabularies.tgt(tokens.unsqueeze(1)), state)
+        hidden, _, state = self.decoder(self.scale * self.vocabularies.tgt(tokens.unsqueeze(1)), state)
         return hidden.squeeze(1) @ self.vocabularies.output_weight.T, state
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
