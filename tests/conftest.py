@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,21 @@ VOCABULARY = Vocabulary(src_size=40, tgt_size=40, joint=True, src_tag=4, tgt_tag
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
+
+
+def triptych(
+    *arguments: str, cwd: Path, stdin: str = "", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command line, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "triptych", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=env,
+        check=False,
+    )
 
 
 def compose_train(*overrides: str) -> DictConfig:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import ROOT
+from conftest import triptych as command_line
 
 import triptych
 from triptych.errors import UserError
@@ -30,14 +31,7 @@ DECAYED = ["model=lm4mt", "loss=decayed", "checkpoint.average=2", "batch.accumul
 
 
 def run(cwd: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "triptych", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
+    done = command_line(*arguments, cwd=cwd, stdin=stdin)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -185,8 +179,7 @@ def test_two_ranks_train_as_one(tmp_path: Path) -> None:
 
 
 def test_a_sweep_names_the_job_that_fails_and_goes_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "triptych", "train", "-m", *TINY, "budget.steps=2", "model.num_heads=3,2"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = command_line("train", "-m", *TINY, "budget.steps=2", "model.num_heads=3,2", cwd=tmp_path)
     assert done.returncode == 2
     assert "model.num_heads=3" in done.stderr.splitlines()[0]
     assert done.stderr.splitlines()[-1].startswith("triptych: model.d_model=32 is not divisible by model.num_heads=3")

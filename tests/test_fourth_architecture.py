@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from conftest import triptych
 
 MODEL = '''
 """A bag of source words, and the last target word: no order, no attention."""
@@ -52,20 +52,13 @@ def test_one_class_and_one_yaml(tmp_path: Path) -> None:
     (tmp_path / "conf" / "model").mkdir(parents=True)
     (tmp_path / "conf" / "model" / "bag.yaml").write_text("_target_: bag_of_words.BagOfWords\nsize: ${scale.d_model}\n")
 
-    def triptych(*arguments: str, stdin: str = "") -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "triptych", *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
-            check=False,
-        )
+    def command(*arguments: str, stdin: str = "") -> str:
+        env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+        done = triptych(*arguments, cwd=tmp_path, stdin=stdin, env=env)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    triptych("train", "--config-dir", "conf", "model=bag", "scale=smoke", "cache=cache")
+    command("train", "--config-dir", "conf", "model=bag", "scale=smoke", "cache=cache")
     (run,) = (tmp_path / "runs").iterdir()
-    assert triptych("translate", f"run={run}", stdin="The dog sleeps.\n\nThe cat sleeps.\n").count("\n") == 3
-    assert "bag scale=smoke" in triptych("report", "runs")
+    assert command("translate", f"run={run}", stdin="The dog sleeps.\n\nThe cat sleeps.\n").count("\n") == 3
+    assert "bag scale=smoke" in command("report", "runs")

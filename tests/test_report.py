@@ -84,7 +84,6 @@ class Resources(HTMLParser):
         self.loaded: list[str] = []
         self.links: list[str] = []
         self.scripts = 0
-        self.headings: list[str] = []
         self.words: list[str] = []
         self.feed(text)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import triptych
 
 Record = dict[str, Any]
 
@@ -27,14 +28,8 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Record]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WANDB_")}
     environment |= {"HOME": str(folder), "NETRC": str(folder / "netrc")}
     arguments = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
-    done = subprocess.run(
-        [sys.executable, "-m", "triptych", "train", "-m", "logger=wandb", "log_every=1", *arguments, "seed=1,2"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    told = ["logger=wandb", "log_every=1", *arguments, "seed=1,2"]
+    done = triptych("train", "-m", *told, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     first, second = sorted((folder / "runs").glob("*/wandb/offline-run-*/*.wandb"))
     assert first.parents[2] != second.parents[2], "every run of a sweep has a file of its own"
