@@ -214,7 +214,7 @@ def test_batches_hold_the_padded_tokens_allowed_the_longest_first() -> None:
     decode(model, sources, make_search(), 12, "cpu")
     assert shapes == [(1, 21), (2, 10), (3, 4)], "the longest sentence has 21 tokens, so that many fit"
     assert decode(model, [], make_search(), 12, "cpu") == []
-    with pytest.raises(UserError, match="batch_tokens=0"):
+    with pytest.raises(UserError, match="search_tokens=0"):
         decode(model, sources, make_search(), 0, "cpu")
 
 

@@ -30,7 +30,7 @@ def evaluate(
     split: str,
     *,
     search: Search,
-    batch_tokens: int,
+    search_tokens: int,
     length_edges: Sequence[int],
 ) -> Evaluation:
     """Translates every sentence of a split and scores the text against its references.
@@ -40,12 +40,12 @@ def evaluate(
         corpus: has the split.
         split: its name.
         search: how to translate.
-        batch_tokens: padded source tokens translated at a time.
+        search_tokens: padded source tokens translated at a time.
         length_edges: bounds of the source-length ranges, in words.
     """
     sources, references = corpus.splits[split]
     began = time.perf_counter()
-    translations = translator.translate(sources, search, batch_tokens)
+    translations = translator.translate(sources, search, search_tokens)
     seconds = time.perf_counter() - began
     tokenizer = translator.tokenizer
     pieces = [

@@ -177,18 +177,18 @@ class Translator:
         self.checkpoint = checkpoint
         self.device = next(model.parameters()).device
 
-    def translate(self, lines: Sequence[str], search: Search | None = None, batch_tokens: int = 4096) -> list[str]:
+    def translate(self, lines: Sequence[str], search: Search | None = None, search_tokens: int = 4096) -> list[str]:
         """One translation a line, in the order of the lines; an empty line stays empty."""
-        return [best[0][0] if best else "" for best in self.n_best(lines, search, batch_tokens)]
+        return [best[0][0] if best else "" for best in self.n_best(lines, search, search_tokens)]
 
     def n_best(
-        self, lines: Sequence[str], search: Search | None = None, batch_tokens: int = 4096
+        self, lines: Sequence[str], search: Search | None = None, search_tokens: int = 4096
     ) -> list[list[tuple[str, float]]]:
         """Up to ``search.n_best`` translations a line, best first, each with its score; none for an empty line."""
         filled = [i for i, line in enumerate(lines) if line.strip()]
         ids = self.tokenizer.encode([lines[i] for i in filled], "src")
         search = search or instantiate(self.config.search)
-        found = decode(self.model, ids, search=search, batch_tokens=batch_tokens, device=self.device)
+        found = decode(self.model, ids, search=search, search_tokens=search_tokens, device=self.device)
         results: list[list[tuple[str, float]]] = [[] for _ in lines]
         for i, hypotheses in zip(filled, found, strict=True):
             texts = [one_line(text) for text in self.tokenizer.decode([h.tokens for h in hypotheses], "tgt")]
@@ -196,7 +196,7 @@ class Translator:
         return results
 
     @torch.inference_mode()
-    def score(self, src: Sequence[str], tgt: Sequence[str], batch_tokens: int = 4096) -> list[float]:
+    def score(self, src: Sequence[str], tgt: Sequence[str], search_tokens: int = 4096) -> list[float]:
         """log p(target | source) of each pair, in nats, ``</s>`` included.
 
         Raises:
@@ -207,7 +207,7 @@ class Translator:
         sources, targets = self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
         scores = np.empty(len(src))
-        for rows in plan_sorted(lengths, max(batch_tokens, lengths.max(initial=0))):
+        for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
             batch = Batch.from_ids([sources[i] for i in rows], [targets[i] for i in rows]).to(self.device)
             prediction = self.model(batch)
             ones = torch.ones_like(prediction.targets, dtype=torch.float32)

@@ -238,7 +238,7 @@ def decode(
     model: TranslationModel,
     sources: Sequence[Sequence[int]],
     search: Search,
-    batch_tokens: int,
+    search_tokens: int,
     device: torch.device | str,
 ) -> list[list[Hypothesis]]:
     """Translates a corpus, in batches of similar length, the longest first.
@@ -247,20 +247,20 @@ def decode(
         model: on ``device``.
         sources: bare source ids of each sentence, no special ids; a sentence may be empty.
         search: how to search.
-        batch_tokens: padded source tokens a batch, at most, or as many as the longest sentence has.
+        search_tokens: padded source tokens a batch, at most, or as many as the longest sentence has.
         device: where the batches go.
 
     Returns:
         For each source, in the order given, its hypotheses, best first.
 
     Raises:
-        UserError: ``batch_tokens`` is less than 1.
+        UserError: ``search_tokens`` is less than 1.
     """
-    if batch_tokens < 1:
-        raise UserError(f"batch_tokens={batch_tokens} is not allowed: give an integer of at least 1.")
+    if search_tokens < 1:
+        raise UserError(f"search_tokens={search_tokens} is not allowed: give an integer of at least 1.")
     results: list[list[Hypothesis]] = [[] for _ in sources]
     lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
-    for indices in plan_sorted(lengths, max(batch_tokens, lengths.max(initial=0))):
+    for indices in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
         rows = [torch.tensor([*sources[i], EOS]) for i in indices]
         src = pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
         src_lengths = torch.tensor([len(row) for row in rows], device=device)

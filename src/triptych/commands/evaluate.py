@@ -35,7 +35,7 @@ def evaluate(config: DictConfig) -> None:
         corpus,
         config.split,
         search=search,
-        batch_tokens=config.batch_tokens,
+        search_tokens=config.search_tokens,
         length_edges=translator.config.length_edges,
     )
     limit = f"{search.max_length_ratio:g}x+{search.max_length_extra:g}"

@@ -64,6 +64,7 @@ class Train:
     validation: Validation = field(default_factory=Validation)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     gradient_clip: float = MISSING
+    search_tokens: int = MISSING
     log_every: int = MISSING
     length_edges: list[int] = MISSING
     seed: int = MISSING
@@ -79,7 +80,7 @@ class Translate:
     run: str = MISSING
     checkpoint: str | None = MISSING
     device: str = MISSING
-    batch_tokens: int = MISSING
+    search_tokens: int = MISSING
     search: Any = MISSING
     scores: bool = MISSING
 
@@ -92,7 +93,7 @@ class Evaluate:
     split: str = MISSING
     checkpoint: str | None = MISSING
     device: str = MISSING
-    batch_tokens: int = MISSING
+    search_tokens: int = MISSING
     search: Any = MISSING
 
 
@@ -119,6 +120,7 @@ def check(config: DictConfig) -> None:
         "validation.every": config.validation.every,
         "validation.bleu_every": config.validation.bleu_every,
         "checkpoint.average": config.checkpoint.average,
+        "search_tokens": config.search_tokens,
         "log_every": config.log_every,
         "strategy.devices": config.strategy.devices,
         "strategy.num_nodes": config.strategy.num_nodes,

@@ -158,7 +158,7 @@ class Experiment:
                 self.prepared.corpus,
                 split,
                 search=self.search,
-                batch_tokens=self.config.batch.tokens,
+                search_tokens=self.config.search_tokens,
                 length_edges=self.config.length_edges,
             )
             evaluation.save(found, self.folder, split)
@@ -263,7 +263,7 @@ class Experiment:
             lines=self.prepared.corpus.splits["validation"],
             tokenizer=self.prepared.tokenizer,
             search=instantiate(self.config.validation.search),
-            batch_tokens=self.config.batch.tokens,
+            search_tokens=self.config.search_tokens,
             every=self.config.validation.bleu_every,
             samples=self.config.validation.samples,
         )

@@ -30,7 +30,7 @@ def translate(config: DictConfig) -> None:
         raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
     translator = runs.load(config.run, config.checkpoint, config.device)
     lines = read(sys.stdin.buffer.read())
-    found = translator.n_best(lines, search, config.batch_tokens)
+    found = translator.n_best(lines, search, config.search_tokens)
     out = []
     for i, hypotheses in enumerate(found):
         if config.scores:

@@ -31,7 +31,7 @@ class ValidationBleu(Callback):
         lines: source and reference lines of the same pairs.
         tokenizer: to read them.
         search: how to translate.
-        batch_tokens: padded source tokens that are translated at a time.
+        search_tokens: padded source tokens that are translated at a time.
         every: validations from one to the next.
         samples: translations to show in the logger.
     """
@@ -43,7 +43,7 @@ class ValidationBleu(Callback):
         lines: tuple[list[str], list[str]],
         tokenizer: Tokenizer,
         search: Search,
-        batch_tokens: int,
+        search_tokens: int,
         every: int,
         samples: int,
     ) -> None:
@@ -51,7 +51,7 @@ class ValidationBleu(Callback):
         self.lines = lines
         self.tokenizer = tokenizer
         self.search = search
-        self.batch_tokens = batch_tokens
+        self.search_tokens = search_tokens
         self.every = every
         self.samples = samples
         self.validations = 0
@@ -67,7 +67,7 @@ class ValidationBleu(Callback):
             task.model,
             [self.sources[i] for i in mine],
             search=self.search,
-            batch_tokens=self.batch_tokens,
+            search_tokens=self.search_tokens,
             device=task.device,
         )
         texts = dict(zip(mine, self.tokenizer.decode([h[0].tokens for h in found], "tgt"), strict=True))
