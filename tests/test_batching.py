@@ -133,12 +133,12 @@ def test_a_token_stream_goes_on_from_its_digest_and_tells_order() -> None:
     for batch in (first, second):
         whole.update(batch)
     part.update(first)
-    resumed = TokenStream(part.hexdigest())
+    resumed = TokenStream(part.digest)
     resumed.update(second)
     for batch in (second, first):
         other.update(batch)
-    assert whole.hexdigest() == resumed.hexdigest() != other.hexdigest()
-    assert len(whole.hexdigest()) == 64
+    assert whole.digest == resumed.digest != other.digest
+    assert len(whole.digest) == 64
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ class Listener(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["digest"] = self.stream.hexdigest()
+        checkpoint["digest"] = self.stream.digest
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.stream = TokenStream(checkpoint["digest"])
@@ -262,7 +262,7 @@ def test_an_interrupted_fit_sees_the_stream_of_a_whole_one(
         resume = tmp_path / f"at-{steps}.ckpt" if not first_step else tmp_path / "at-5.ckpt"
         trainer.fit(module, datamodule=data, ckpt_path=resume if first_step else None)
         assert trainer.global_step == steps
-        return module.stream.hexdigest()
+        return module.stream.digest
 
     fit(5)
     assert fit(12, first_step=5) == fit(12)

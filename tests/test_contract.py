@@ -142,6 +142,9 @@ def test_flops_are_those_of_the_products(model: TranslationModel) -> None:
         prediction = model(batch, {})  # the fused kernel is not counted on a CPU
         _ = prediction.hidden @ prediction.weight.T
     assert model.flops(7, 7) == counter.get_total_flops()
+    with FlopCounterMode(display=False) as counter:
+        _ = prediction.hidden[prediction.is_source] @ prediction.weight.T
+    assert model.source_prediction_flops(7) == counter.get_total_flops()
 
 
 @torch.no_grad()

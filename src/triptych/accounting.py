@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import platform
+import re
 import resource
-import statistics
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,21 +34,26 @@ def parameters(model: TranslationModel) -> tuple[int, int]:
     return total, total - model.embedding_parameters
 
 
-def training_flops(model: TranslationModel, pairs: Mapping[tuple[int, int], int]) -> int:
+Pairs = Mapping[tuple[int, int, bool], int]
+"""How many pairs a training saw of each source length, target length (special tokens counted as in ``Batch``), and
+whether the loss asked for the source too (lambda > 0)."""
+
+
+def training_flops(model: TranslationModel, pairs: Pairs) -> int:
     """Floating-point operations of the forward and backward passes over pairs, padding left out.
 
     The backward pass of a matrix product is two products of the same size, hence three times the forward pass
     (Kaplan et al. 2020, section 2.1).
-
-    Args:
-        pairs: how many pairs there were of each (source, target) length, special tokens counted as in ``Batch``.
     """
-    return 3 * sum(count * model.flops(*lengths) for lengths, count in pairs.items())
+    return 3 * sum(
+        count * (model.flops(src, tgt) - (0 if autoencoded else model.source_prediction_flops(src)))
+        for (src, tgt, autoencoded), count in pairs.items()
+    )
 
 
 def cost(
     model: TranslationModel,
-    pairs: Mapping[tuple[int, int], int],
+    pairs: Pairs,
     *,
     tokens: int,
     seconds: float,
@@ -57,7 +64,7 @@ def cost(
 
     Args:
         model: the architecture.
-        pairs: see ``training_flops``.
+        pairs: what it trained on.
         tokens: source and target tokens trained on.
         seconds: how long training took.
         device: where this process trained.
@@ -96,14 +103,14 @@ def peak_flops(device: torch.device | str) -> tuple[float, str]:
     return measured_flops(device)
 
 
-def measured_flops(device: torch.device | str) -> tuple[float, str]:
-    """The median rate in FLOP/s of five square matrix products, after one to warm up; about a second at most."""
-    device = torch.device(device)
+@functools.cache  # one denominator for all runs of a sweep
+def measured_flops(device: torch.device) -> tuple[float, str]:
+    """The best rate in FLOP/s of twenty square matrix products: a peak is what nothing else disturbed."""
     size, dtype = (1024, torch.float32) if device.type == "cpu" else (4096, torch.bfloat16)
     matrix = torch.ones(size, size, device=device, dtype=dtype)
-    seconds = [_seconds_of_product(matrix) for _ in range(6)][1:]
+    seconds = min(_seconds_of_product(matrix) for _ in range(20))
     name = str(dtype).removeprefix("torch.")
-    return 2 * size**3 / statistics.median(seconds), f"measured here, {name} matrix product of {size}"
+    return 2 * size**3 / seconds, f"measured here, {name} matrix product of {size}, best of 20"
 
 
 def mfu(flops: float, seconds: float, peak: float) -> float:
@@ -117,11 +124,21 @@ def mfu(flops: float, seconds: float, peak: float) -> float:
     return flops / seconds / peak
 
 
+def reset_peak_memory(device: torch.device | str) -> None:
+    """Starts ``peak_memory_bytes`` anew, where the system can (CUDA, Linux)."""
+    if torch.device(device).type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    elif sys.platform == "linux":
+        Path("/proc/self/clear_refs").write_text("5")
+
+
 def peak_memory_bytes(device: torch.device | str) -> int:
-    """Most bytes held so far: by tensors on a GPU, by the whole process (resident) elsewhere."""
+    """Most bytes held since ``reset_peak_memory``: by tensors on a GPU, by the whole process (resident) elsewhere."""
     device = torch.device(device)
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
+    if sys.platform == "linux" and (found := re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())):
+        return 1024 * int(found[1])
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return resident if sys.platform == "darwin" else resident * 1024
 

@@ -27,7 +27,7 @@ from triptych.data.corpus import TRAIN
 from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.training.allocator import keep_freed_memory
+from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
 from triptych.training.callbacks import (
     AtomicCheckpoints,
     Progress,
@@ -58,6 +58,7 @@ def train(config: DictConfig) -> None:
         say(f"finished before: {folder.path}")
         return
     quieten()
+    give_back_freed_memory()
     keep_freed_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)
     prepared = prepare(config, corpus)
@@ -133,6 +134,7 @@ class Experiment:
         if resume is not None:
             self.data.first_step = runs.step_of(resume)
             say(f"going on from step {self.data.first_step:,}")
+        accounting.reset_peak_memory(self.device)
         try:
             self.trainer.fit(self.task, datamodule=self.data, ckpt_path=resume, weights_only=True)
         except (KeyboardInterrupt, SystemExit) as stop:  # Lightning makes the one of the other
@@ -233,7 +235,7 @@ class Experiment:
                 "name": corpus.name,
                 "languages": list(corpus.languages),
                 "fingerprint": corpus.fingerprint,
-                "token_stream": total.stream.hexdigest(),
+                "token_stream": total.stream.digest,
             },
             "tokenizer": {
                 "name": tokenizer.name,

@@ -166,8 +166,9 @@ class Sampler(torch.utils.data.Sampler[Planned]):
 class TokenStream:
     """A running hash of batches: two runs with the same digest saw the same tokens in the same order.
 
-    Each digest is the SHA-256 of the one before and the batch's pairs, ids and lengths, so the digest is all the state
-    there is: ``TokenStream(digest)`` goes on where another stream stopped.
+    ``digest`` is empty before the first batch, then 64 hexadecimal digits. Each is the SHA-256 of the one before and
+    the batch's pairs, ids and lengths, so it is all the state there is: ``TokenStream(digest)`` goes on where another
+    stream stopped.
     """
 
     digest: str = ""
@@ -178,10 +179,6 @@ class TokenStream:
         for tensor in (batch.index, batch.src_lengths, batch.tgt_lengths, batch.src, batch.tgt):
             chained.update(_little_endian(tensor))
         self.digest = chained.hexdigest()
-
-    def hexdigest(self) -> str:
-        """64 hexadecimal digits; empty before the first batch."""
-        return self.digest
 
 
 def _little_endian(tensor: Tensor) -> bytes:

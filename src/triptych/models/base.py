@@ -67,6 +67,10 @@ class TranslationModel(nn.Module, ABC):
             tgt_length: target tokens, ``<s>`` and ``</s>`` counted (as ``Batch.tgt_lengths``).
         """
 
+    def source_prediction_flops(self, src_length: int) -> int:
+        """Of ``flops``, what predicting the source takes: a loss with lambda = 0 skips it. Most models predict none."""
+        return 0
+
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         """Raises ``UserError`` where a pair of these lengths, as in ``flops``, is too long; most models take any."""
 

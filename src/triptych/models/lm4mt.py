@@ -161,8 +161,14 @@ class LM4MT(TranslationModel):
         return [AttentionMap("sequence", torch.stack(trace["sequence"], 1), inputs, inputs, "joint", "joint")]
 
     def flops(self, src_length: int, tgt_length: int) -> int:
-        predicted = (src_length - 1 if self.causal else 0) + tgt_length - 1
-        return self.stack.flops(src_length + tgt_length - 1) + 2 * predicted * self.vocabularies.output_weight.numel()
+        return (
+            self.stack.flops(src_length + tgt_length - 1)
+            + self.source_prediction_flops(src_length)
+            + 2 * (tgt_length - 1) * self.vocabularies.output_weight.numel()
+        )
+
+    def source_prediction_flops(self, src_length: int) -> int:
+        return 2 * (src_length - 1) * self.vocabularies.output_weight.numel() if self.causal else 0
 
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         self.input.positions.check_length(src_length + tgt_length - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from typing import Any
 
 import torch
@@ -14,27 +15,27 @@ from triptych.training.ranks import gather
 
 
 class Consumed:
-    """Counts pairs by their two lengths, so that tokens and FLOPs follow exactly, and hashes the stream of batches."""
+    """Counts pairs by kind (``accounting.Pairs``), so that tokens and FLOPs follow exactly, and hashes the stream."""
 
     def __init__(self) -> None:
-        self.pairs: dict[tuple[int, int], int] = {}
+        self.pairs: Counter[tuple[int, int, bool]] = Counter()
         self.stream = TokenStream()
 
-    def update(self, batch: Batch) -> None:
-        """Counts a batch that is still on the CPU."""
-        for lengths in zip(batch.src_lengths.tolist(), batch.tgt_lengths.tolist(), strict=True):
-            self.pairs[lengths] = self.pairs.get(lengths, 0) + 1
+    def update(self, batch: Batch, autoencoded: bool) -> None:
+        """Counts a batch that is still on the CPU, and whether the loss asked for its sources too (lambda > 0)."""
+        lengths = zip(batch.src_lengths.tolist(), batch.tgt_lengths.tolist(), strict=True)
+        self.pairs.update((src, tgt, autoencoded) for src, tgt in lengths)
         self.stream.update(batch)
 
     @property
     def tokens_src(self) -> int:
         """Source pieces, ``</s>`` not counted."""
-        return sum((src - 1) * count for (src, _), count in self.pairs.items())
+        return sum((src - 1) * count for (src, _, _), count in self.pairs.items())
 
     @property
     def tokens_tgt(self) -> int:
         """Target tokens that were predicted, ``</s>`` counted."""
-        return sum((tgt - 1) * count for (_, tgt), count in self.pairs.items())
+        return sum((tgt - 1) * count for (_, tgt, _), count in self.pairs.items())
 
     def of_all_ranks(self) -> Consumed:
         """The sum over all ranks, the stream a hash of theirs; on every rank, which must all ask."""
@@ -45,16 +46,15 @@ class Consumed:
         for state in states:
             one = Consumed()
             one.load_state_dict(state)
-            for lengths, count in one.pairs.items():
-                total.pairs[lengths] = total.pairs.get(lengths, 0) + count
+            total.pairs.update(one.pairs)
         total.stream = TokenStream(hashlib.sha256("".join(state["digest"] for state in states).encode()).hexdigest())
         return total
 
     def state_dict(self) -> dict[str, Any]:
-        rows = [(*lengths, count) for lengths, count in self.pairs.items()]
-        return {"pairs": torch.tensor(rows).reshape(-1, 3), "digest": self.stream.hexdigest()}
+        rows = [(*kind, count) for kind, count in self.pairs.items()]
+        return {"pairs": torch.tensor(rows).reshape(-1, 4), "digest": self.stream.digest}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         pairs: Tensor = state["pairs"]
-        self.pairs = {(src, tgt): count for src, tgt, count in pairs.tolist()}
+        self.pairs = Counter({(src, tgt, bool(auto)): count for src, tgt, auto, count in pairs.tolist()})
         self.stream = TokenStream(state["digest"])

@@ -85,6 +85,7 @@ class TranslationTask(lightning.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
         self._window.append(replace(parts, loss=parts.loss.detach()))
+        self._weight = parts.weight
         # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
 
@@ -99,7 +100,7 @@ class TranslationTask(lightning.LightningModule):
             self._random = None
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        self.consumed.update(self._on_cpu)
+        self.consumed.update(self._on_cpu, autoencoded=self._weight > 0)
         self.seconds = time.perf_counter() - self._started
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:
@@ -116,7 +117,7 @@ class TranslationTask(lightning.LightningModule):
         values = {
             "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
             "train/L_MT": sums["translation"] / max(1, sums["translation_tokens"]),
-            "train/lambda": self._window[-1].weight,
+            "train/lambda": self._weight,
             "train/lr": self.schedule(self.global_step, self.total_steps),
             "train/tokens_per_second": (tokens - self._window_start[1])
             * self.trainer.world_size
