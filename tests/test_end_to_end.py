@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,7 +18,9 @@ from conftest import ROOT
 from conftest import triptych as command_line
 
 import triptych
+from triptych.commands.evaluate import check_text
 from triptych.errors import UserError
+from triptych.runs import RunFolder, made_by_other_code, write_json
 
 TINY = [
     "scale=smoke",
@@ -25,6 +28,7 @@ TINY = [
     "budget.steps=8",
     "validation.every=2",
     "log_every=1",
+    "optimizer=inverse_sqrt",
     "optimizer.schedule.warmup=4",
 ]
 DECAYED = ["model=lm4mt", "loss=decayed", "checkpoint.average=2", "batch.accumulate=2"]
@@ -77,6 +81,17 @@ def test_a_finished_run_is_not_trained_again(trained: Path) -> None:
     done = run(trained, "train", *reversed(DECAYED), *TINY, "seed=1")
     assert f"finished before: runs/{folder.name}" in done.stdout, "the config counts, not the order of its overrides"
     assert (folder / "result.json").stat().st_mtime_ns == before
+    assert "another version" not in done.stdout
+
+
+def test_a_run_of_other_code_is_told_apart(trained: Path, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    assert not made_by_other_code(folder), "it has not begun"
+    written = json.loads(RunFolder(only(trained / "runs")).versions.read_text())
+    write_json(folder.versions, written)
+    assert not made_by_other_code(folder)
+    write_json(folder.versions, {**written, "source": "0123456789abcdef"})
+    assert made_by_other_code(folder)
 
 
 def test_averaged_weights_are_the_mean_of_the_last(trained: Path) -> None:
@@ -112,14 +127,25 @@ def test_translate_keeps_order_and_lines(trained: Path) -> None:
     assert out[:4] == triptych.load(folder).translate(lines)
     best = run(trained, "translate", f"run={folder}", "search.n_best=2", "scores=true", stdin=lines[0]).stdout
     assert [line.split("\t")[0] for line in best.splitlines()] == ["1", "1"]
+    scored = run(trained, "translate", f"run={folder}", "scores=true", stdin="\n".join(lines)).stdout
+    assert [line.split("\t")[0] for line in scored.splitlines()] == ["1", "2", "3", "4"]
+    assert [line.split("\t")[2] for line in scored.splitlines()] == out[:4]
 
 
 def test_evaluate_repeats_the_result(trained: Path) -> None:
     folder = only(trained / "runs")
     result = json.loads((folder / "result.json").read_text())["test"]["test"]
-    done = run(trained, "evaluate", f"run={folder}", "split=test", "checkpoint=averaged", "search.max_length_extra=5")
+    done = run(trained, "evaluate", f"run={folder}", "split=test")
     assert f"BLEU {result['bleu']:.2f}" in done.stdout
     assert f"chrF {result['chrf']:.2f}" in done.stdout
+
+
+def test_other_text_is_not_scored_under_the_name_of_a_run(trained: Path) -> None:
+    folder = RunFolder(only(trained / "runs"))
+    fingerprint = json.loads(folder.result.read_text())["data"]["fingerprint"]
+    check_text(folder, SimpleNamespace(fingerprint=fingerprint))
+    with pytest.raises(UserError, match="other text"):
+        check_text(folder, SimpleNamespace(fingerprint="0123456789abcdef"))
 
 
 def test_the_notebook_runs(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:

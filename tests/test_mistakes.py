@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import triptych
+from conftest import compose_train, triptych
+
+from triptych import cli
+from triptych.commands import schema
+from triptych.errors import UserError
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +78,32 @@ def test_unknown_command(tmp_path: Path) -> None:
     done = triptych("trian", cwd=tmp_path)
     assert done.returncode == 2
     assert "choose one of train" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.d_model=abc", "model.d_model=abc must be an integer."),
+        ("model.encoder_layers=1.5", "model.encoder_layers=1.5 must be an integer."),
+        ("model.d_k=wide", "model.d_k=wide must be an integer or null."),
+        ("model.bias=1", "model.bias=1 must be true or false."),
+        ("loss.label_smoothing=true", "loss.label_smoothing=True must be a number."),
+        ("optimizer.schedule.warmup=[1]", "optimizer.schedule.warmup=- 1 must be an integer."),
+        ("validation.search.beam_size=many", "validation.search.beam_size=many must be an integer."),
+    ],
+)
+def test_a_value_of_another_type_is_named(override: str, message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        schema.check(compose_train("scale=smoke", override))
+    assert str(refused.value) == message
+
+
+def test_a_place_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("seed: 7\n")
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("sys.argv", ["triptych", "report", str(tmp_path), "--out", str(tmp_path / "file" / "folder")])
+    assert cli.main() == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err

@@ -31,7 +31,8 @@ REFERENCES = [f"the {a} {n} sees a {b} house near the {c} river ." for a, n, b, 
 def make_run(root: Path, name: str, seed: int = 1, tests: dict[str, Any] | None = None, **train: Any) -> Path:
     folder = root / name
     folder.mkdir(parents=True)
-    config = {"seed": seed, "output": str(root), "run_dir": str(folder), "data": {"seed": seed}}
+    overrides = sorted(part for part in name[:-9].split(",") if not part.startswith("seed="))
+    config = {"seed": seed, "output": str(root), "run_dir": str(folder), "data": {"seed": seed}, "recipe": overrides}
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
     result = {
         "run": name,
@@ -132,6 +133,25 @@ def test_seeds_fold_into_mean_and_sample_deviation(tmp_path: Path) -> None:
     assert row["BLEU"] == "32.00 ± 2.65"
     assert row["seconds"] == "120.0 ± 20.0"
     assert row["parameters (M)"] == "2.00"
+
+
+def test_seeds_fold_whatever_the_order_of_their_overrides(tmp_path: Path) -> None:
+    make_run(tmp_path, "model=rnn,loss=joint,seed=1-00000001", seed=1)
+    make_run(tmp_path, "loss=joint,model=rnn,seed=2-00000002", seed=2)
+    make_run(tmp_path, "model=rnn,seed=1-00000003", seed=1)
+    assert list(rendered(tmp_path)["model"]) == ["loss=joint (2 seeds)", "rnn"]
+
+
+def test_whether_the_runs_saw_the_same_tokens_is_said(tmp_path: Path) -> None:
+    make_run(tmp_path, "model=rnn-00000001", seed=1)
+    assert not [note for note in tables.signatures(find_runs(tmp_path)) if "tokens" in note]
+    make_run(tmp_path, "model=lm4mt-00000002", seed=1)
+    make_run(tmp_path, "model=lm4mt,seed=2-00000003", seed=2)
+    assert "same tokens in the same order." in tables.signatures(find_runs(tmp_path))[0]
+    result = json.loads((tmp_path / "model=rnn-00000001" / "result.json").read_text())
+    result["data"]["token_stream"] = "another"
+    (tmp_path / "model=rnn-00000001" / "result.json").write_text(json.dumps(result))
+    assert "NOT all trained on the same tokens" in tables.signatures(find_runs(tmp_path))[0]
 
 
 def test_a_seed_without_a_test_set_is_counted(tmp_path: Path) -> None:

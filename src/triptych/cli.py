@@ -68,6 +68,8 @@ def explain(error: BaseException) -> str | None:
         if isinstance(cause, UserError):
             return str(cause)
         cause = cause.__cause__ or cause.__context__
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; give a place that can be used."
     if type(error).__module__.split(".")[0] in ("hydra", "omegaconf"):
         from triptych.commands.hydra_app import explain_config
 

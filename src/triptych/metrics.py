@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypedDict
 
 from sacrebleu.metrics.bleu import BLEU
@@ -63,10 +63,13 @@ def sentence_bleu_pieces(hypotheses: Sequence[Sequence[str]], references: Sequen
     """
     _check_lines(hypotheses=hypotheses, references=references)
     counter = BLEU(tokenize="none", smooth_method="none", effective_order=True)
+    # A piece may be a kind of space, which sacreBLEU would take for a boundary: each goes by a number.
+    names = {piece: str(i) for i, piece in enumerate(dict.fromkeys(chain(*hypotheses, *references)))}
     total = 0.0
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         if hypothesis and reference:
-            found = counter.sentence_score(" ".join(hypothesis), [" ".join(reference)])
+            ours, theirs = (" ".join(names[piece] for piece in pieces) for pieces in (hypothesis, reference))
+            found = counter.sentence_score(ours, [theirs])
             precisions = [(match + 1) / (count + 1) for match, count in zip(found.counts, found.totals, strict=True)]
             total += min(1.0, math.exp(1 - found.ref_len / found.sys_len)) * math.prod(precisions) ** (1 / 4)
     return 100 * total / len(hypotheses)

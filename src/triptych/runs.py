@@ -124,11 +124,16 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def metrics(folder: RunFolder) -> pd.DataFrame:
-    """What the run logged, by step; of a run that was interrupted, each part up to where the next went on."""
+    """What the run logged, by step; of a run that was interrupted, each part up to where the next went on.
+
+    A part that was killed while its file was made anew is empty.
+    """
     table = pd.DataFrame()
     for path in sorted(
         folder.path.glob("metrics/version_*/metrics.csv"), key=lambda p: int(p.parent.name.split("_")[1])
     ):
+        if not path.stat().st_size:
+            continue
         part = pd.read_csv(path)
         table = pd.concat([table[table["step"] < part["step"].min()] if len(table) else table, part])
     return table.reset_index(drop=True)
@@ -145,8 +150,25 @@ def best_validation(folder: RunFolder, monitor: str) -> dict[str, float]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the libraries that a result depends on."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
+    """Of Python, of the libraries that a result depends on, and of this package's source."""
+    libraries = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    return {"python": platform.python_version(), **libraries, "source": source()}
+
+
+def source() -> str:
+    """16 hexadecimal digits that identify the package's code."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package).as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def made_by_other_code(folder: RunFolder) -> bool:
+    """Whether a run began with another version of this package: its config's hash does not tell."""
+    if not folder.versions.exists():
+        return False
+    return json.loads(folder.versions.read_text(encoding="utf-8")).get("source") != source()
 
 
 def step_of(path: Path) -> int:
@@ -229,7 +251,7 @@ def load(run: str | Path, checkpoint: str | None = None, device: str = "cpu") ->
     Raises:
         UserError: no such run, checkpoint or device, or a tokenizer that the checkpoint was not trained with.
     """
-    folder = RunFolder(Path(run))
+    folder = RunFolder(Path(run).expanduser())
     if not folder.config.exists():
         raise UserError(
             f"run={run} is no run folder (it has no config.yaml); give the folder that `triptych train` made."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from hydra.utils import instantiate
@@ -9,12 +10,15 @@ from omegaconf import DictConfig
 
 from triptych import evaluation, runs
 from triptych.commands import schema
-from triptych.commands.hydra_app import require_values, run
+from triptych.commands.hydra_app import register_search, require_values, run
+from triptych.commands.types import check_types
+from triptych.data.corpus import Corpus
 from triptych.errors import UserError
 
 
 def main(arguments: list[str]) -> int:
     schema.register()
+    register_search(arguments)
     return run("evaluate", evaluate, arguments)
 
 
@@ -22,12 +26,14 @@ def evaluate(config: DictConfig) -> None:
     """Prints the scores, and keeps them and the translations in the run's folder, one set of files a way to search.
 
     Raises:
-        UserError: a split that the run's data does not have.
+        UserError: a split that the run's data does not have, or text that is not what the run was trained with.
     """
     require_values(config)
+    check_types(config)
     search = instantiate(config.search)
     translator = runs.load(config.run, config.checkpoint, config.device)
     corpus = instantiate(translator.config.data)
+    check_text(runs.RunFolder(Path(config.run).expanduser()), corpus)
     if config.split not in corpus.splits:
         raise UserError(f"split={config.split} is unknown; the run's data has {', '.join(corpus.splits)}.")
     found = evaluation.evaluate(
@@ -41,7 +47,7 @@ def evaluate(config: DictConfig) -> None:
     limit = f"{search.max_length_ratio:g}x+{search.max_length_extra:g}"
     how = f"beam{search.beam_size}.alpha{search.length_penalty:g}.length{limit}"
     name = f"{config.split}.{translator.checkpoint}.{how}"
-    evaluation.save(found, runs.RunFolder(Path(config.run)), name)
+    evaluation.save(found, runs.RunFolder(Path(config.run).expanduser()), name)
     scores = found.scores
     print(f"BLEU {scores['bleu']:.2f}  {scores['bleu_signature']}")
     print(f"chrF {scores['chrf']:.2f}  {scores['chrf_signature']}")
@@ -49,3 +55,14 @@ def evaluate(config: DictConfig) -> None:
     for row in scores["by_length"]:
         if row["sentences"]:
             print(f"  {row['label']:>6} words  {row['sentences']:5} sentences  BLEU {row['bleu']:.2f}")
+
+
+def check_text(folder: runs.RunFolder, corpus: Corpus) -> None:
+    """Raises ``UserError`` where a finished run's text is no longer what it was."""
+    if folder.result.exists():
+        then = json.loads(folder.result.read_text(encoding="utf-8"))["data"]["fingerprint"]
+        if then != corpus.fingerprint:
+            raise UserError(
+                f"run={folder.path} was trained with other text (fingerprint {then}) than its data configuration finds "
+                f"now ({corpus.fingerprint}); put its files back, and start from the folder that it was trained from."
+            )

@@ -6,11 +6,12 @@ import difflib
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import hydra
 from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
@@ -18,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 import triptych
 from triptych.errors import UserError
+from triptych.runs import RunFolder
 
 
 def conf_dir() -> Path:
@@ -56,6 +58,17 @@ def run(command: str, function: Callable[[DictConfig], None], arguments: list[st
     return 0
 
 
+def register_search(arguments: Sequence[str]) -> None:
+    """``search=run``, in conf/translate.yaml and conf/evaluate.yaml: how the run that is named was scored itself."""
+    named = [argument.removeprefix("run=").strip("'\"") for argument in arguments if argument.startswith("run=")]
+    config = RunFolder(Path(named[-1]).expanduser()).config if named else None
+    if config is not None and config.exists():
+        search = OmegaConf.select(OmegaConf.load(config), "search")
+    else:  # whoever reads the keys, or has named no run, is told so later
+        search = OmegaConf.load(conf_dir() / "search" / "beam.yaml")
+    ConfigStore.instance().store(group="search", name="run", node=search)
+
+
 def quoted(argument: str) -> str:
     """A run's folder is named by its overrides, and Hydra would read them in ``run=…`` as its own."""
     key, equals, value = argument.partition("=")
@@ -73,7 +86,7 @@ def explain_config(error: BaseException) -> str:
     """Hydra's complaint about a configuration, in one sentence."""
     text = str(error)
     if found := re.search(r"Could not override '([^']+)'", text):
-        return f"{found[1]} is no configuration key{suggestion(found[1])}."
+        return f"{found[1]} is no configuration key{suggestion(found[1]) or '.'}"
     if found := re.search(
         r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\n(?:Config|$|\n)", text, re.S
     ):

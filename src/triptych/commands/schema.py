@@ -8,6 +8,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig
 
+from triptych.commands.types import check_types
 from triptych.errors import UserError
 
 
@@ -106,7 +107,8 @@ def register() -> None:
 
 
 def check(config: DictConfig) -> None:
-    """Raises ``UserError`` for values that no type can refuse."""
+    """Raises ``UserError`` for what the schema cannot refuse: types of constructors' values, and values."""
+    check_types(config)
     given = [key for key in ("steps", "epochs", "tokens") if config.budget[key] is not None]
     if len(given) != 1:
         raise UserError(

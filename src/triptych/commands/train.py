@@ -54,6 +54,10 @@ def train(config: DictConfig) -> None:
     folder = runs.find(Path(config.output).expanduser(), HydraConfig.get().overrides.task, digest)
     config.run_dir = str(folder.path)
     OmegaConf.resolve(config)
+    if runs.made_by_other_code(folder):
+        say(
+            f"{folder.path} was begun by another version of triptych; give another output=… to train it from the start."
+        )
     if folder.result.exists():
         say(f"finished before: {folder.path}")
         return
@@ -108,6 +112,7 @@ class Experiment:
         )
         self._check_lengths()
         self.total_steps = self.data.total_steps
+        self._check_average()
         self.task = TranslationTask(
             model=prepared.model,
             loss=instantiate(config.loss),
@@ -172,6 +177,16 @@ class Experiment:
             say(f"{split}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
             for logger in self.loggers[1:]:
                 logger.log_metrics({f"{split}/{name}": scores[name] for name in ("bleu", "chrf")})
+
+    def _check_average(self) -> None:
+        """There are as many checkpoints to average as validations."""
+        average, every = self.config.checkpoint.average, self.config.validation.every
+        validations = -(-self.total_steps // every)
+        if average > validations:
+            raise UserError(
+                f"checkpoint.average={average} needs as many validations, and {self.total_steps:,} steps with "
+                f"validation.every={every} make {validations}; lower one of the two."
+            )
 
     def _check_lengths(self) -> None:
         """Of every pair, and of the longest translation of every sentence that will be translated."""

@@ -9,22 +9,25 @@ from omegaconf import DictConfig
 
 from triptych import runs
 from triptych.commands import schema
-from triptych.commands.hydra_app import require_values, run
+from triptych.commands.hydra_app import register_search, require_values, run
+from triptych.commands.types import check_types
 from triptych.errors import UserError
 
 
 def main(arguments: list[str]) -> int:
     schema.register()
+    register_search(arguments)
     return run("translate", translate, arguments)
 
 
 def translate(config: DictConfig) -> None:
-    """Keeps the order and, unless scores are asked for, the number of lines.
+    """Keeps the order and, unless several hypotheses a line are asked for, the number of lines.
 
     Raises:
         UserError: bytes that are not UTF-8, or several hypotheses a line without scores.
     """
     require_values(config)
+    check_types(config)
     search = instantiate(config.search)
     if search.n_best > 1 and not config.scores:
         raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
@@ -34,7 +37,7 @@ def translate(config: DictConfig) -> None:
     out = []
     for i, hypotheses in enumerate(found):
         if config.scores:
-            out += [f"{i + 1}\t{score:.4f}\t{text}" for text, score in hypotheses]
+            out += [f"{i + 1}\t{score:.4f}\t{text}" for text, score in hypotheses or [("", 0.0)]]
         else:
             out.append(hypotheses[0][0] if hypotheses else "")
     sys.stdout.buffer.write("".join(f"{line}\n" for line in out).encode())

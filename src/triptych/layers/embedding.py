@@ -34,7 +34,10 @@ class Vocabularies(nn.Module):
         if tying not in TYINGS:
             raise UserError(f"model.tying={tying} is unknown; choose one of {', '.join(TYINGS)}.")
         if tying == "three_way" and not vocabulary.joint:
-            raise UserError("model.tying=three_way needs one vocabulary for both sides; set tokenizer.joint=true.")
+            raise UserError(
+                "model.tying=three_way needs one vocabulary for both sides; set model.tying=decoder, or "
+                "tokenizer.joint=true."
+            )
         self.tgt = nn.Embedding(vocabulary.tgt_size, size)
         self.src = self.tgt if one_input or tying == "three_way" else nn.Embedding(vocabulary.src_size, size)
         self.output = self.tgt if tying != "none" else nn.Embedding(vocabulary.tgt_size, size)

@@ -60,7 +60,8 @@ class Run:
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if key != "token_stream"}
         config = {key: value for key, value in self.config.items() if key not in UNIDENTIFYING}
-        return json.dumps([self.label, result.get("model"), data, _without_seed(config)], sort_keys=True, default=str)
+        named = result.get("model") if config else self.label
+        return json.dumps([named, data, _without_seed(config)], sort_keys=True, default=str)
 
     def curve(self, metric: str) -> pd.DataFrame:
         """What ``metrics.csv`` says of a validation metric, ``loss`` or ``bleu``.

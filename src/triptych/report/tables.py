@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -101,8 +102,19 @@ def render_cells(folded: pd.DataFrame, shown: Sequence[Column]) -> pd.DataFrame:
 
 
 def signatures(runs: Sequence[Run]) -> list[str]:
-    """One line a test set and metric: how its scores came about."""
+    """How the scores came about: what the runs of a seed trained on, and a line for each test set and metric."""
+    streams: dict[int | None, set[str]] = defaultdict(set)
+    for run in runs:
+        if run.result:
+            streams[run.seed].add(str(run.result["data"].get("token_stream")))
     lines = []
+    if sum(run.result is not None for run in runs) > len(streams):
+        same = all(len(found) == 1 for found in streams.values())
+        lines.append(
+            "Every run of a seed was trained on the same tokens in the same order."
+            if same
+            else "The runs were NOT all trained on the same tokens in the same order (see result.json)."
+        )
     for test_set in test_sets(runs):
         scores = next(run.tests[test_set] for run in runs if test_set in run.tests)
         lines += [

@@ -90,6 +90,8 @@ class TranslationTask(lightning.LightningModule):
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
 
     def on_train_start(self) -> None:
+        if self.global_rank:  # the weights were drawn alike on all ranks; dropout is not
+            torch.manual_seed(torch.initial_seed() + self.global_rank)
         self._started = time.perf_counter() - self.seconds
         self._window_start = (time.perf_counter(), self.consumed.tokens_src + self.consumed.tokens_tgt)
 
