@@ -1,4 +1,4 @@
-# Two commands do all the set-up: `make compare` and `make test`. (--no-compile: Python compiles what it imports.)
+# Two commands do all the set-up: `make compare` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -6,12 +6,12 @@ BIN := .venv/bin
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --no-compile -c constraints.txt torch
-	$(BIN)/pip install -q --no-compile -c constraints.txt -e .
+	$(BIN)/pip install -q -c constraints.txt torch
+	$(BIN)/pip install -q -c constraints.txt -e .
 	touch $@
 
 .venv/installed-test: .venv/installed
-	$(BIN)/pip install -q --no-compile -c constraints.txt -e '.[test]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[test]'
 	touch $@
 
 compare: .venv/installed
