@@ -57,14 +57,29 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and "=" in value[-1] else "",
 )
-def test_training_refuses(arguments: list[str], words: list[str], files: Path, tmp_path: Path) -> None:
+def test_training_refuses(
+    arguments: list[str],
+    words: list[str],
+    files: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     where = [f"data.dir={files}"] if "data=text" in arguments else []
-    done = triptych("train", "scale=smoke", f"cache={tmp_path}/cache", *arguments, *where, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("triptych: ")
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert all(word in done.stderr for word in words), done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke", "cache=cache", *arguments, *where])
+    status, said = cli.main(), capsys.readouterr().err
+    assert status == 2
+    assert said.startswith("triptych: ")
+    assert len(said.strip().splitlines()) == 1
+    assert all(word in said for word in words), said
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_exit_status_is_that_of_the_mistake(tmp_path: Path) -> None:
+    done = triptych("train", "model=lm4mt", "model.num_layer=3", cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+    assert "did you mean model.num_layers?" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["translate", "evaluate"])
