@@ -25,6 +25,8 @@ def check_types(config: DictConfig, prefix: str = "") -> None:
         if OmegaConf.is_missing(config, name):
             continue
         value, key = config[name], f"{prefix}{name}"
+        if value is None and OmegaConf.is_interpolation(config, name):  # the run's folder, which is not known yet
+            continue
         if isinstance(value, DictConfig):
             check_types(value, f"{key}.")
             continue
