@@ -46,6 +46,7 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["loss=decayed", "loss.autoencode.alpha=2"], ["loss.autoencode.alpha=2"]),
         (["seed=many"], ["seed", "many"]),
         (["seed=-1"], ["seed=-1", "at least 0"]),
+        (["strategy.workers=-1"], ["strategy.workers=-1", "at least 0"]),
         (["length_edges=[20,10]"], ["length_edges=[20, 10]", "ascending"]),
         (["strategy.accelerator=tpu"], ["strategy", "accelerator=tpu"]),
         (["strategy.devices=auto"], ["strategy.devices=auto", "integer"]),

@@ -133,6 +133,8 @@ def check(config: DictConfig) -> None:
     for key in ("seed", "gradient_clip"):
         if config[key] < 0:
             raise UserError(f"{key}={config[key]} must be at least 0.")
+    if config.strategy.workers < 0:
+        raise UserError(f"strategy.workers={config.strategy.workers} must be at least 0.")
     edges = list(config.length_edges)
     if not edges or edges != sorted(set(edges)) or edges[0] < 1:
         raise UserError(f"length_edges={edges} must be positive and ascending.")
