@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 
 from triptych.errors import UserError
 
@@ -70,8 +71,14 @@ def explain(error: BaseException) -> str | None:
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; give a place that can be used."
-    if type(error).__module__.split(".")[0] in ("hydra", "omegaconf"):
+    if {type(error).__module__.split(".")[0], raised_in(error)} & {"hydra", "omegaconf"}:
         from triptych.commands.hydra_app import explain_config
 
         return explain_config(error)
     return None
+
+
+def raised_in(error: BaseException) -> str:
+    """The package whose code raised it."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_globals["__name__"].split(".")[0]

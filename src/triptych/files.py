@@ -1,4 +1,4 @@
-"""Writing without half-written files."""
+"""Writing where it is possible, and without half-written files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from triptych.errors import UserError
+
+
+def require_folder(path: Path) -> None:
+    """Raises ``UserError`` where a folder neither is nor can be made; makes none."""
+    nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise UserError(f"{path} cannot be written, because of {nearest}; give a folder that can.")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from typing import Protocol
 import sentencepiece
 
 from triptych.batch import BOS, EOS, PAD, UNK, Vocabulary
-from triptych.errors import UserError
+from triptych.errors import UserError, require_one_of
 from triptych.files import replacing
 
 SRC_TAG, TGT_TAG = 4, 5
@@ -155,8 +155,7 @@ class SentencePieceTrainer:
     def __init__(
         self, *, algorithm: str, joint: bool, byte_fallback: bool, vocab_size: int | None = None, sampling: float = 0.0
     ) -> None:
-        if algorithm not in ALGORITHMS:
-            raise UserError(f"tokenizer.algorithm={algorithm} is unknown; allowed are {', '.join(ALGORITHMS)}.")
+        require_one_of(ALGORITHMS, "tokenizer", algorithm=algorithm)
         if algorithm == "char" and (vocab_size is not None or sampling):
             raise UserError("tokenizer.algorithm=char has neither vocab_size nor sampling; leave both out.")
         if algorithm != "char" and (vocab_size is None or vocab_size <= TGT_TAG + 1):

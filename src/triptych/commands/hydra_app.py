@@ -92,8 +92,19 @@ def explain_config(error: BaseException) -> str:
     ):
         group, _, option = found[1].rpartition("/")
         return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
+    if found := re.search(r"Error merging override (.*)", text):
+        return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
+    if "Config group override" in text:  # which must name a file, and was read as a number
+        return f"{' and '.join(_of_no_file(sys.argv[2:]))} names no file of conf/."
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return "; ".join(lines[:2]).rstrip(".") + "."
+
+
+def _of_no_file(overrides: Sequence[str]) -> list[str]:
+    """Those that choose an option of a group, and none that it has."""
+    chosen = [override.partition("=") for override in overrides]
+    groups = [(conf_dir() / key.partition("@")[0], value, "".join((key, *rest, value))) for key, *rest, value in chosen]
+    return [override for group, value, override in groups if group.is_dir() and not (group / f"{value}.yaml").exists()]
 
 
 def suggestion(key: str) -> str:

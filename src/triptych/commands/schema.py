@@ -9,7 +9,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig
 
 from triptych.commands.types import check_types
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least, require_one_of
 
 
 @dataclass
@@ -133,13 +133,11 @@ def check(config: DictConfig) -> None:
     for key in ("seed", "gradient_clip"):
         if config[key] < 0:
             raise UserError(f"{key}={config[key]} must be at least 0.")
-    if config.strategy.workers < 0:
-        raise UserError(f"strategy.workers={config.strategy.workers} must be at least 0.")
+    require_at_least(0, "strategy", workers=config.strategy.workers)
     edges = list(config.length_edges)
     if not edges or edges != sorted(set(edges)) or edges[0] < 1:
         raise UserError(f"length_edges={edges} must be positive and ascending.")
-    if config.checkpoint.monitor not in ("loss", "bleu"):
-        raise UserError(f"checkpoint.monitor={config.checkpoint.monitor} is unknown; choose loss or bleu.")
+    require_one_of(("loss", "bleu"), "checkpoint", monitor=config.checkpoint.monitor)
     if config.checkpoint.monitor == "bleu" and config.validation.bleu_every > 1:
         raise UserError(
             f"checkpoint.monitor=bleu needs a BLEU at every validation; set validation.bleu_every to 1, not "

@@ -26,7 +26,7 @@ from triptych.commands.prepare import Prepared, prepare
 from triptych.data.corpus import TRAIN
 from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
-from triptych.files import replacing
+from triptych.files import replacing, require_folder
 from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
 from triptych.training.callbacks import (
     AtomicCheckpoints,
@@ -51,6 +51,7 @@ def train(config: DictConfig) -> None:
     schema.check(config)
     corpus = instantiate(config.data)
     digest = runs.config_hash(config, corpus.fingerprint)
+    require_folder(Path(config.output).expanduser())
     folder = runs.find(Path(config.output).expanduser(), HydraConfig.get().overrides.task, digest)
     config.run_dir = str(folder.path)
     OmegaConf.resolve(config)
@@ -123,6 +124,7 @@ class Experiment:
             log_every=config.log_every,
             tokenizer=prepared.tokenizer.fingerprint,
         )
+        self._check_optimizer()
         csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
         self.loggers: list[Logger] = [csv, *([instantiate(config.logger)] if config.logger else [])]
         self.trainer = self._trainer(callbacks)
@@ -188,6 +190,13 @@ class Experiment:
                 f"validation.every={every} make {validations}; lower one of the two."
             )
 
+    def _check_optimizer(self) -> None:
+        """Lightning would make it only when training begins."""
+        try:
+            self.task.configure_optimizers()
+        except (TypeError, ValueError) as error:
+            raise UserError(f"optimizer: {str(error).rstrip('.')}.") from error
+
     def _check_lengths(self) -> None:
         """Of every pair, and of the longest translation of every sentence that will be translated."""
         for split, store in self.prepared.stores.items():
@@ -221,7 +230,7 @@ class Experiment:
             )
         except (MisconfigurationException, ImportError, ValueError, RuntimeError) as error:
             chosen = ", ".join(f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision"))
-            reason = " ".join(str(error).split()).rstrip(".")
+            reason = " ".join(str(error).split()).rstrip(".!")
             raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
 
     def _describe(self) -> None:

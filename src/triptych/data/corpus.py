@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triptych.data import toy
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least
 
 TRAIN, VALIDATION = "train", "validation"
 
@@ -57,10 +57,7 @@ class Corpus:
         for split, pairs in self.splits.items():
             if not pairs.src:
                 raise UserError(f"data: the {split} split of the corpus '{self.name}' has no sentence pairs left.")
-        for key in ("max_length", "max_length_ratio"):
-            limit = getattr(self, key)
-            if limit is not None and limit < 1:
-                raise UserError(f"data.{key}={limit} must be at least 1, or null for no limit.")
+        require_at_least(1, "data", max_length=self.max_length, max_length_ratio=self.max_length_ratio)
 
     @property
     def test_names(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from triptych.errors import UserError
+from triptych.errors import UserError, require_one_of
 
 SCORES = ("additive", "concat", "general", "dot", "scaled_dot")
 
@@ -39,8 +39,7 @@ class Alignment(nn.Module):
 
     def __init__(self, *, score: str, query_size: int, memory_size: int) -> None:
         super().__init__()
-        if score not in SCORES:
-            raise UserError(f"model.score={score} is unknown; choose one of {', '.join(SCORES)}.")
+        require_one_of(SCORES, "model", score=score)
         if score in ("dot", "scaled_dot") and query_size != memory_size:
             raise UserError(
                 f"model.score={score} needs states and memory of one size, and these have {query_size} and "

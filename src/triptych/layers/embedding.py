@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from triptych.batch import Vocabulary
-from triptych.errors import UserError
+from triptych.errors import UserError, require_one_of
 from triptych.layers.positions import Positions
 
 TYINGS = ("none", "decoder", "three_way")
@@ -31,8 +31,7 @@ class Vocabularies(nn.Module):
 
     def __init__(self, *, vocabulary: Vocabulary, size: int, tying: str, one_input: bool = False) -> None:
         super().__init__()
-        if tying not in TYINGS:
-            raise UserError(f"model.tying={tying} is unknown; choose one of {', '.join(TYINGS)}.")
+        require_one_of(TYINGS, "model", tying=tying)
         if tying == "three_way" and not vocabulary.joint:
             raise UserError(
                 "model.tying=three_way needs one vocabulary for both sides; set model.tying=decoder, or "

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least, require_one_of
 
 KINDS = ("sinusoidal", "sinusoidal_concatenated", "learned", "rope", "none")
 
@@ -39,12 +39,10 @@ class Positions(nn.Module):
 
     def __init__(self, *, kind: str, d_model: int, max_length: int) -> None:
         super().__init__()
-        if kind not in KINDS:
-            raise UserError(f"model.positions={kind} is unknown; choose one of {', '.join(KINDS)}.")
+        require_one_of(KINDS, "model", positions=kind)
+        require_at_least(1, "model", max_length=max_length)
         if kind.startswith("sinusoidal") and d_model % 2:
             raise UserError(f"model.d_model={d_model} is odd; model.positions={kind} needs an even number.")
-        if max_length < 1:
-            raise UserError(f"model.max_length={max_length} must be at least 1.")
         self.kind = kind
         self.d_model = d_model
         self.table = nn.Embedding(max_length, d_model) if kind == "learned" else None

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.layers.attention import Attention
 from triptych.layers.positions import KINDS, Rotary, rotary
 
@@ -47,20 +47,15 @@ class Sizes:
     embedding_dropout: float
 
     def __post_init__(self) -> None:
-        for key, allowed in (
-            ("activation", tuple(ACTIVATIONS)),
-            ("norm", tuple(NORMS)),
-            ("norm_position", ("pre", "post")),
-            ("positions", KINDS),
-        ):
-            if getattr(self, key) not in allowed:
-                raise UserError(f"model.{key}={getattr(self, key)} is unknown; choose one of {', '.join(allowed)}.")
-        for key in ("d_model", "num_heads", "d_k", "d_v", "d_ff"):
-            if getattr(self, key) is not None and getattr(self, key) < 1:
-                raise UserError(f"model.{key}={getattr(self, key)} must be at least 1.")
-        for key in ("dropout", "attention_dropout", "activation_dropout", "embedding_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise UserError(f"model.{key}={getattr(self, key)} is no probability; give 0 or more, and less than 1.")
+        require_one_of(ACTIVATIONS, "model", activation=self.activation)
+        require_one_of(NORMS, "model", norm=self.norm)
+        require_one_of(("pre", "post"), "model", norm_position=self.norm_position)
+        require_one_of(KINDS, "model", positions=self.positions)
+        require_at_least(1, "model", d_model=self.d_model, num_heads=self.num_heads, d_ff=self.d_ff)
+        require_at_least(1, "model", d_k=self.d_k, d_v=self.d_v)
+        require_probability("model", dropout=self.dropout, attention_dropout=self.attention_dropout)
+        require_probability("model", activation_dropout=self.activation_dropout)
+        require_probability("model", embedding_dropout=self.embedding_dropout)
         if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
             raise UserError(
                 f"model.d_model={self.d_model} is not divisible by model.num_heads={self.num_heads}; "
@@ -189,8 +184,6 @@ class Stack(nn.Module):
 
     def __init__(self, sizes: Sizes, *, num_layers: int, cross: bool) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise UserError(f"model: a stack of {num_layers} layers is none; give every number of layers at least 1.")
         self.rotary_size = sizes.key_size if sizes.positions == "rope" else None
         self.blocks = nn.ModuleList(Block(sizes, cross=cross) for _ in range(num_layers))
         self.norm = NORMS[sizes.norm](sizes.d_model) if sizes.pre_norm else nn.Identity()

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from triptych.batch import BOS, PAD, Batch, Prediction, Vocabulary
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.layers.embedding import TransformerInput, Vocabularies
 from triptych.layers.transformer import Sizes, Stack
 from triptych.models.base import AttentionMap, State, Trace, TranslationModel, padding_mask
@@ -60,10 +60,8 @@ class LM4MT(TranslationModel):
         super().__init__()
         if not vocabulary.joint:
             raise UserError("LM4MT reads both sides with one vocabulary; set tokenizer.joint=true.")
-        if source_attention not in SOURCE_ATTENTIONS:
-            raise UserError(
-                f"model.source_attention={source_attention} is unknown; choose one of {', '.join(SOURCE_ATTENTIONS)}."
-            )
+        require_one_of(SOURCE_ATTENTIONS, "model", source_attention=source_attention)
+        require_at_least(1, "model", num_layers=num_layers)
         sizes = Sizes(
             d_model=d_model,
             num_heads=num_heads,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from triptych.batch import Batch, Prediction, Vocabulary
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.layers.embedding import Vocabularies
 from triptych.layers.recurrent import CELLS, Encoder
 from triptych.layers.recurrent_decoder import RecurrentDecoder
@@ -67,15 +67,12 @@ class RNN(TranslationModel):
         tying: str,
     ) -> None:
         super().__init__()
-        check_choice("cell", cell, tuple(CELLS))
-        check_choice("bidirectional", bidirectional, ("all", "first", "none"))
+        require_one_of(CELLS, "model", cell=cell)
+        require_one_of(("all", "first", "none"), "model", bidirectional=bidirectional)
         check_attention(attention, score, attention_layer, input_feeding)
-        sizes = {"encoder_layers": encoder_layers, "decoder_layers": decoder_layers}
-        for key, size in (sizes | {"embedding_size": embedding_size, "hidden_size": hidden_size}).items():
-            if size < 1:
-                raise UserError(f"model.{key}={size} must be at least 1.")
-        if not 0 <= dropout < 1:
-            raise UserError(f"model.dropout={dropout} is no probability; give 0 or more, and less than 1.")
+        require_at_least(1, "model", encoder_layers=encoder_layers, decoder_layers=decoder_layers)
+        require_at_least(1, "model", embedding_size=embedding_size, hidden_size=hidden_size)
+        require_probability("model", dropout=dropout)
         if residual and max(encoder_layers, decoder_layers) < 3:
             raise UserError(
                 "model.residual=true starts at the third layer; set model.encoder_layers or model.decoder_layers to 3 "
@@ -149,17 +146,12 @@ class RNN(TranslationModel):
         return self.vocabularies.num_parameters
 
 
-def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UserError(f"model.{key}={value} is unknown; choose one of {', '.join(allowed)}.")
-
-
 def check_attention(attention: str, score: str | None, attention_layer: str, input_feeding: bool) -> None:
     """No choice of attention may be without effect."""
-    check_choice("attention", attention, ("none", "bahdanau", "luong"))
-    check_choice("attention_layer", attention_layer, ("top", "bottom"))
+    require_one_of(("none", "bahdanau", "luong"), "model", attention=attention)
+    require_one_of(("top", "bottom"), "model", attention_layer=attention_layer)
     if attention == "luong":
-        check_choice("score", score or "general", LUONG_SCORES)
+        require_one_of(LUONG_SCORES, "model", score=score or "general")
     elif score is not None:
         raise UserError(
             f"model.score={score} belongs to model.attention=luong, and model.attention={attention} has no choice; "

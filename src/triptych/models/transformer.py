@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from triptych.batch import Batch, Prediction, Vocabulary
+from triptych.errors import require_at_least
 from triptych.layers.embedding import TransformerInput, Vocabularies
 from triptych.layers.transformer import Sizes, Stack
 from triptych.models.base import AttentionMap, State, Trace, TranslationModel, keep_targets, padding_mask
@@ -67,6 +68,7 @@ class Transformer(TranslationModel):
             activation_dropout=activation_dropout,
             embedding_dropout=embedding_dropout,
         )
+        require_at_least(1, "model", encoder_layers=encoder_layers, decoder_layers=decoder_layers)
         self.vocabularies = Vocabularies(vocabulary=vocabulary, size=d_model, tying=tying)
         make_input = partial(
             TransformerInput,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from triptych.batch import Prediction
-from triptych.errors import UserError
+from triptych.errors import require_probability
 
 CHUNK_ELEMENTS = 4_000_000
 """Logits that exist at one time: enough to keep a matrix product busy, too few to matter beside the activations."""
@@ -50,8 +50,7 @@ class TranslationLoss(nn.Module):
 
     def __init__(self, *, label_smoothing: float, autoencode: Callable[[float], float]) -> None:
         super().__init__()
-        if not 0 <= label_smoothing < 1:
-            raise UserError(f"loss.label_smoothing={label_smoothing} must be at least 0 and less than 1.")
+        require_probability("loss", label_smoothing=label_smoothing)
         self.label_smoothing = label_smoothing
         self.autoencode = autoencode
 

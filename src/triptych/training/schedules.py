@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +16,10 @@ class Noam:
     factor: float
     d_model: int
     warmup: int
+
+    def __post_init__(self) -> None:
+        require_at_least(0, "optimizer.schedule", factor=self.factor, warmup=self.warmup)
+        require_at_least(1, "optimizer.schedule", d_model=self.d_model)
 
     def __call__(self, step: int, total: int) -> float:
         """The learning rate of the step-th of total steps, counted from 1."""
@@ -28,6 +32,9 @@ class InverseSquareRoot:
 
     peak: float
     warmup: int
+
+    def __post_init__(self) -> None:
+        require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup)
 
     def __call__(self, step: int, total: int) -> float:
         """The learning rate of the step-th of total steps, counted from 1."""
@@ -43,6 +50,9 @@ class Cosine:
     floor: float
     warmup: int
 
+    def __post_init__(self) -> None:
+        require_at_least(0, "optimizer.schedule", peak=self.peak, floor=self.floor, warmup=self.warmup)
+
     def __call__(self, step: int, total: int) -> float:
         """The learning rate of the step-th of total steps, counted from 1."""
         if step <= self.warmup:
@@ -57,6 +67,9 @@ class Constant:
 
     peak: float
     warmup: int
+
+    def __post_init__(self) -> None:
+        require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup)
 
     def __call__(self, step: int, total: int) -> float:
         """The learning rate of the step-th of total steps, counted from 1."""
