@@ -145,7 +145,7 @@ def test_an_impossible_size_names_the_bound_and_the_bound_works(cache: Path, alg
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"algorithm": "wordpiece"}, "algorithm=wordpiece is unknown; allowed are bpe, unigram, char"),
+        ({"algorithm": "wordpiece"}, "algorithm=wordpiece is unknown; choose one of bpe, unigram, char"),
         ({"algorithm": "char"}, "neither vocab_size nor sampling"),
         ({"vocab_size": None}, "vocab_size=None must be more than the 6"),
         ({"vocab_size": 6}, "vocab_size=6 must be more than the 6"),
