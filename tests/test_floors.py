@@ -15,14 +15,14 @@ FLOORS = [
     {"models", "data", "metrics"},
     {"search", "accounting"},
     {"training"},
-    {"runs", "evaluation"},
+    {"runs", "checkpoints", "translator", "evaluation"},
     {"report"},
     {"commands"},
     {"cli"},
     {"__main__", "__init__"},
 ]
 ONLY_IN = {
-    "hydra": ("commands", "runs"),
+    "hydra": ("commands", "translator"),
     "lightning": ("training", "data/datamodule", "commands"),
     "wandb": ("training/callbacks", "report", "commands"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from triptych.runs import load
+    from triptych.translator import load
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
@@ -13,7 +13,7 @@ __all__ = ["__version__", "load"]
 
 def __getattr__(name: str) -> Any:
     if name == "load":  # imported when used: the command line starts without torch
-        from triptych.runs import load
+        from triptych.translator import load
 
         return load
     raise AttributeError(f"module 'triptych' has no attribute '{name}'")

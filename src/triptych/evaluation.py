@@ -10,8 +10,9 @@ from typing import Any
 
 from triptych.data.corpus import Corpus
 from triptych.metrics import bleu_by_length, corpus_scores, sentence_bleu_pieces
-from triptych.runs import RunFolder, Translator, write_json, write_lines
+from triptych.runs import RunFolder, write_json, write_lines
 from triptych.search import Search
+from triptych.translator import Translator
 
 
 @dataclass

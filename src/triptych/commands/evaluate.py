@@ -8,7 +8,7 @@ from pathlib import Path
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych import evaluation, runs
+from triptych import runs
 from triptych.commands import schema
 from triptych.commands.hydra_app import register_search, require_values, run
 from triptych.commands.types import check_types
@@ -30,8 +30,11 @@ def evaluate(config: DictConfig) -> None:
     """
     require_values(config)
     check_types(config)
+    from triptych import evaluation  # not before it is needed: --help and mistakes do not wait for it
+    from triptych.translator import load
+
     search = instantiate(config.search)
-    translator = runs.load(config.run, config.checkpoint, config.device)
+    translator = load(config.run, config.checkpoint, config.device)
     corpus = instantiate(translator.config.data)
     check_text(runs.RunFolder(Path(config.run).expanduser()), corpus)
     if config.split not in corpus.splits:

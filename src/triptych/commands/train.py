@@ -5,39 +5,15 @@ from __future__ import annotations
 import logging
 import warnings
 from pathlib import Path
-from typing import Any
 
-import lightning
-import numpy as np
-import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
-from lightning.pytorch.callbacks import Callback
-from lightning.pytorch.loggers import CSVLogger, Logger
-from lightning.pytorch.utilities.exceptions import MisconfigurationException
-from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from omegaconf import DictConfig, OmegaConf
 
-import triptych
-from triptych import accounting, evaluation, runs
+from triptych import runs
 from triptych.commands import schema
 from triptych.commands.hydra_app import require_values, run
-from triptych.commands.prepare import Prepared, prepare
-from triptych.data.corpus import TRAIN
-from triptych.data.datamodule import TranslationData
-from triptych.errors import UserError
-from triptych.files import replacing, require_folder
-from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
-from triptych.training.callbacks import (
-    AtomicCheckpoints,
-    Progress,
-    SaveOnInterrupt,
-    ValidationBleu,
-    checkpoints,
-    close,
-)
-from triptych.training.consumed import Consumed
-from triptych.training.task import TranslationTask
+from triptych.files import require_folder
 
 
 def main(arguments: list[str]) -> int:
@@ -49,6 +25,13 @@ def train(config: DictConfig) -> None:
     """One run, from its config to its result.json; a finished run is only named, an interrupted one goes on."""
     require_values(config)
     schema.check(config)
+    import lightning  # not before it is needed: --help and mistakes do not wait for it
+
+    from triptych.commands.experiment import Experiment, say
+    from triptych.commands.prepare import prepare
+    from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
+    from triptych.training.callbacks import close
+
     corpus = instantiate(config.data)
     digest = runs.config_hash(config, corpus.fingerprint)
     require_folder(Path(config.output).expanduser())
@@ -79,228 +62,6 @@ def train(config: DictConfig) -> None:
     finally:
         close(experiment.loggers, status)
     say(f"result: {folder.result}")
-
-
-@rank_zero_only
-def say(line: str) -> None:
-    print(line, flush=True)
-
-
-class Experiment:
-    """Everything that trains, built and checked before the run's folder is made.
-
-    Attributes:
-        loggers: of the run, CSV first.
-        device: where this process trains.
-    """
-
-    def __init__(self, config: DictConfig, folder: runs.RunFolder, prepared: Prepared) -> None:
-        self.config = config
-        self.folder = folder
-        self.prepared = prepared
-        self.search = instantiate(config.search)
-        callbacks = self._callbacks()
-        self.data = TranslationData(
-            stores=prepared.stores,
-            tokenizer=prepared.tokenizer,
-            corpus=prepared.corpus,
-            batch_tokens=config.batch.tokens,
-            accumulate=config.batch.accumulate,
-            seed=config.seed,
-            workers=config.strategy.workers,
-            ranks=config.strategy.devices * config.strategy.num_nodes,
-            **config.budget,
-        )
-        self._check_lengths()
-        self.total_steps = self.data.total_steps
-        self._check_average()
-        self.task = TranslationTask(
-            model=prepared.model,
-            loss=instantiate(config.loss),
-            optimizer=instantiate(config.optimizer.optimizer),
-            schedule=instantiate(config.optimizer.schedule),
-            weight_decay=config.optimizer.weight_decay,
-            total_steps=self.total_steps,
-            log_every=config.log_every,
-            tokenizer=prepared.tokenizer.fingerprint,
-        )
-        self._check_optimizer()
-        csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
-        self.loggers: list[Logger] = [csv, *([instantiate(config.logger)] if config.logger else [])]
-        self.trainer = self._trainer(callbacks)
-        self.device = self.trainer.strategy.root_device
-
-    def fit(self) -> None:
-        """Trains to the end of the budget, from the last checkpoint if there is one."""
-        if self.trainer.is_global_zero:
-            self._describe()
-        chosen: Any = OmegaConf.to_container(self.config, resolve=True)
-        for logger in self.loggers:
-            logger.log_hyperparams(chosen)
-        resume = self.folder.last if self.folder.last.exists() else None
-        if resume is not None:
-            self.data.first_step = runs.step_of(resume)
-            say(f"going on from step {self.data.first_step:,}")
-        accounting.reset_peak_memory(self.device)
-        try:
-            self.trainer.fit(self.task, datamodule=self.data, ckpt_path=resume, weights_only=True)
-        except (KeyboardInterrupt, SystemExit) as stop:  # Lightning makes the one of the other
-            saved = runs.step_of(self.folder.last) if self.folder.last.exists() else 0
-            say(f"stopped; the same command goes on from step {saved:,}.")
-            raise KeyboardInterrupt from stop
-
-    def finish(self, digest: str) -> None:
-        """Translates the test sets with the best or averaged weights and writes the result."""
-        total = self.task.consumed.of_all_ranks()
-        if not self.trainer.is_global_zero:
-            return
-        checkpoint = "best"
-        if self.config.checkpoint.average > 1:
-            checkpoint = "averaged"
-            runs.write_average(self.folder, self.config.checkpoint.average, self.prepared.tokenizer.fingerprint)
-        translator = runs.load(self.folder.path, checkpoint, str(self.device))
-        test = {}
-        for split in self.prepared.corpus.test_names:
-            say(f"translating {split} …")
-            found = evaluation.evaluate(
-                translator,
-                self.prepared.corpus,
-                split,
-                search=self.search,
-                search_tokens=self.config.search_tokens,
-                length_edges=self.config.length_edges,
-            )
-            evaluation.save(found, self.folder, split)
-            test[split] = found.scores
-        with replacing(self.folder.path / "metrics.csv") as beside:
-            runs.metrics(self.folder).to_csv(beside, index=False)
-        runs.write_json(self.folder.result, {**self._result(digest, total), "test": test})
-        for split, scores in test.items():
-            say(f"{split}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
-            for logger in self.loggers[1:]:
-                logger.log_metrics({f"{split}/{name}": scores[name] for name in ("bleu", "chrf")})
-
-    def _check_average(self) -> None:
-        """There are as many checkpoints to average as validations."""
-        average, every = self.config.checkpoint.average, self.config.validation.every
-        validations = -(-self.total_steps // every)
-        if average > validations:
-            raise UserError(
-                f"checkpoint.average={average} needs as many validations, and {self.total_steps:,} steps with "
-                f"validation.every={every} make {validations}; lower one of the two."
-            )
-
-    def _check_optimizer(self) -> None:
-        """Lightning would make it only when training begins."""
-        try:
-            self.task.configure_optimizers()
-        except (TypeError, ValueError) as error:
-            raise UserError(f"optimizer: {str(error).rstrip('.')}.") from error
-
-    def _check_lengths(self) -> None:
-        """Of every pair, and of the longest translation of every sentence that will be translated."""
-        for split, store in self.prepared.stores.items():
-            for src, tgt in np.unique(store.lengths, axis=0).tolist():
-                self.prepared.model.check_lengths(src, tgt)
-                if split != TRAIN:
-                    self.prepared.model.check_lengths(src, 1 + int(self.search.limit(torch.tensor(src))))
-
-    def _trainer(self, callbacks: list[Callback]) -> lightning.Trainer:
-        strategy = self.config.strategy
-        try:
-            return lightning.Trainer(
-                accelerator=strategy.accelerator,
-                devices=strategy.devices,
-                num_nodes=strategy.num_nodes,
-                strategy=strategy.strategy,
-                precision=strategy.precision,
-                max_steps=self.total_steps,
-                max_epochs=1,
-                accumulate_grad_batches=self.config.batch.accumulate,
-                gradient_clip_val=self.config.gradient_clip or None,
-                val_check_interval=min(self.config.validation.every, self.total_steps) * self.config.batch.accumulate,
-                check_val_every_n_epoch=None,
-                num_sanity_val_steps=0,
-                logger=self.loggers,
-                plugins=[AtomicCheckpoints()],
-                callbacks=callbacks,
-                use_distributed_sampler=False,
-                enable_model_summary=False,
-                default_root_dir=self.folder.path,
-            )
-        except (MisconfigurationException, ImportError, ValueError, RuntimeError) as error:
-            chosen = ", ".join(f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision"))
-            reason = " ".join(str(error).split()).rstrip(".!")
-            raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
-
-    def _describe(self) -> None:
-        """What the run is, in its folder before it starts: the resolved config, the tokenizer, the versions."""
-        self.folder.path.mkdir(parents=True, exist_ok=True)
-        self.prepared.tokenizer.save(self.folder.tokenizer)
-        with replacing(self.folder.config) as beside:
-            OmegaConf.save(self.config, beside)
-        runs.write_json(self.folder.versions, runs.versions())
-
-    def _result(self, digest: str, total: Consumed) -> dict[str, Any]:
-        """``result.json`` but for its test sets."""
-        corpus, tokenizer = self.prepared.corpus, self.prepared.tokenizer
-        parameters, non_embedding = accounting.parameters(self.task.model)
-        return {
-            "run": self.folder.path.name,
-            "config_hash": digest,
-            "version": triptych.__version__,
-            "seed": self.config.seed,
-            "model": {
-                "name": HydraConfig.get().runtime.choices["model"],
-                "parameters": parameters,
-                "parameters_non_embedding": non_embedding,
-            },
-            "data": {
-                "name": corpus.name,
-                "languages": list(corpus.languages),
-                "fingerprint": corpus.fingerprint,
-                "token_stream": total.stream.digest,
-            },
-            "tokenizer": {
-                "name": tokenizer.name,
-                "fingerprint": tokenizer.fingerprint,
-                "vocab_size": tokenizer.vocabulary.tgt_size,
-            },
-            "train": {
-                "steps": self.total_steps,
-                "tokens_src": total.tokens_src,
-                "tokens_tgt": total.tokens_tgt,
-                **accounting.cost(
-                    self.task.model,
-                    total.pairs,
-                    tokens=total.tokens_src + total.tokens_tgt,
-                    seconds=self.task.seconds,
-                    device=self.device,
-                    devices=self.trainer.world_size,
-                ),
-            },
-            "validation": runs.best_validation(self.folder, self.config.checkpoint.monitor),
-            "versions": runs.versions(),
-        }
-
-    def _callbacks(self) -> list[Callback]:
-        validation = ValidationBleu(
-            store=self.prepared.stores["validation"],
-            lines=self.prepared.corpus.splits["validation"],
-            tokenizer=self.prepared.tokenizer,
-            search=instantiate(self.config.validation.search),
-            search_tokens=self.config.search_tokens,
-            every=self.config.validation.bleu_every,
-            samples=self.config.validation.samples,
-        )
-        return [
-            validation,
-            Progress(),
-            SaveOnInterrupt(self.folder.last),
-            *checkpoints(
-                self.folder.checkpoints, monitor=self.config.checkpoint.monitor, keep=self.config.checkpoint.average
-            ),
-        ]
 
 
 def quieten() -> None:

@@ -7,7 +7,6 @@ import sys
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych import runs
 from triptych.commands import schema
 from triptych.commands.hydra_app import register_search, require_values, run
 from triptych.commands.types import check_types
@@ -28,10 +27,12 @@ def translate(config: DictConfig) -> None:
     """
     require_values(config)
     check_types(config)
+    from triptych.translator import load  # not before it is needed: --help and mistakes do not wait for it
+
     search = instantiate(config.search)
     if search.n_best > 1 and not config.scores:
         raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
-    translator = runs.load(config.run, config.checkpoint, config.device)
+    translator = load(config.run, config.checkpoint, config.device)
     lines = read(sys.stdin.buffer.read())
     found = translator.n_best(lines, search, config.search_tokens)
     out = []

@@ -166,7 +166,7 @@ class SaveOnInterrupt(Callback):
         self.asked = True
 
 
-def checkpoints(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:
+def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:
     """Best by ``validation/loss`` or ``validation/bleu`` (weights alone), last, and the last ``keep`` to average."""
     best = ModelCheckpoint(
         folder,
