@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from triptych.data import store
 from triptych.data.batching import Planned, Sampler, Stream, TokenStream, plan, plan_sorted
 from triptych.data.corpus import ToyCorpus
 from triptych.data.datamodule import TranslationData, collate
+from triptych.data.store import Ragged
 from triptych.errors import UserError
 from triptych.tokenizer import SentencePieceTrainer, Tokenizer
 
@@ -58,6 +59,13 @@ def test_batches_are_of_similar_length() -> None:
     lengths = np.random.default_rng(0).integers(2, 50, (5000, 2))
     planned = plan(lengths, 1000, 0, 0)
     assert sum(len(batch) * lengths[batch].max() for batch in planned) < 1.05 * lengths.max(1).sum()
+
+
+@pytest.mark.parametrize("longest", [30, 100_000])
+def test_pairs_come_by_the_longer_side_then_by_both(longest: int) -> None:
+    lengths = np.random.default_rng(0).integers(longest - 20, longest, (500, 2))
+    order = np.concatenate(plan_sorted(lengths, 4 * longest))
+    assert order.tolist() == sorted(range(500), key=lambda i: (lengths[i].max(), lengths[i].sum(), i), reverse=True)
 
 
 def test_a_pair_over_the_budget() -> None:
@@ -120,8 +128,10 @@ def test_collate_makes_the_batch_of_the_contract(src: list[list[int]], random: A
     tgt = [random.choices(range(4, 9), k=random.randrange(5)) for _ in src]
     index = random.sample(range(100), len(src))
     slow = Batch.from_ids(src, tgt, index)
-    arrays = [[np.array(ids, np.uint16) for ids in side] for side in (src, tgt)]
-    fast = collate(*arrays, np.array(index), slow.step_tokens.numpy())
+    ragged = [
+        Ragged(np.fromiter(chain.from_iterable(side), np.uint16), np.array([*map(len, side)])) for side in (src, tgt)
+    ]
+    fast = collate(*ragged, np.array(index), slow.step_tokens.numpy())
     for name, tensor in vars(slow).items():
         assert torch.equal(getattr(fast, name), tensor), name
         assert getattr(fast, name).dtype == tensor.dtype
@@ -152,7 +162,7 @@ def corpus() -> ToyCorpus:
 
 
 def tokenizer(corpus: ToyCorpus, cache: Path, sampling: float) -> Tokenizer:
-    settings = {"algorithm": "bpe", "joint": True, "byte_fallback": True, "vocab_size": 400}
+    settings = {"algorithm": "bpe", "joint": True, "byte_fallback": True, "train_lines": None, "vocab_size": 400}
     return SentencePieceTrainer(**settings, sampling=sampling).fit(corpus, cache)
 
 

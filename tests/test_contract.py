@@ -11,9 +11,10 @@ from conftest import build_model, random_batch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych.batch import EOS, PAD, Batch
+from triptych.batch import Batch
 from triptych.commands.hydra_app import conf_dir
 from triptych.models.base import TranslationModel, select_rows
+from triptych.vocabulary import EOS, PAD
 
 MODELS = sorted(path.stem for path in (conf_dir() / "model").glob("*.yaml"))
 OPTIONS = [

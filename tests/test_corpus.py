@@ -26,6 +26,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def texts(corpus: Corpus, split: str) -> tuple[list[str], ...]:
+    return tuple(map(list, corpus.splits[split]))
+
+
 def read(folder: Path, **changes: object) -> Corpus:
     settings = {
         "name": "text",
@@ -35,6 +39,7 @@ def read(folder: Path, **changes: object) -> Corpus:
         "train": "train",
         "validation": "val",
         "test": ["test"],
+        "cache": str(folder / "cache"),
         "max_length": 100,
         "max_length_ratio": None,
     }
@@ -43,23 +48,23 @@ def read(folder: Path, **changes: object) -> Corpus:
 
 def test_splits_by_name(folder: Path) -> None:
     corpus = read(folder)
-    assert corpus.splits["train"] == Pairs(["a", "b", "c"], ["A", "B", "C"])
+    assert texts(corpus, "train") == (["a", "b", "c"], ["A", "B", "C"])
     assert corpus.test_names == ["test"]
     assert corpus.report[0] == "train: 3 pairs read from train.en and train.fr"
-    assert read(folder, src="fr", tgt="en").splits["validation"] == (["D"], ["d"])
+    assert texts(read(folder, src="fr", tgt="en"), "validation") == (["D"], ["d"])
 
 
 def test_gzip_carriage_returns_byte_order_mark_and_line_separators(folder: Path) -> None:
     (folder / "train.en").unlink()
     (folder / "train.en.gz").write_bytes(gzip.compress("\ufeffa\r\nb\u2028b \n\tc".encode()))
-    assert read(folder).splits["train"].src == ["a", "b\u2028b", "c"]
+    assert texts(read(folder), "train")[0] == ["a", "b\u2028b", "c"]
 
 
 def test_empty_lines_leave_training_alone(folder: Path) -> None:
     write(folder, train_en="a\n \nc\nd\n", train_fr="A\nB\n\nD\n", test_en="e\n\n", test_fr="\nE\n")
     corpus = read(folder)
-    assert corpus.splits["train"] == (["a", "d"], ["A", "D"])
-    assert corpus.splits["test"] == (["e", ""], ["", "E"])
+    assert texts(corpus, "train") == (["a", "d"], ["A", "D"])
+    assert texts(corpus, "test") == (["e", ""], ["", "E"])
     assert "train: 2 pairs with an empty line dropped" in corpus.report
     assert "test: 2 pairs with an empty line kept" in corpus.report
 
@@ -84,6 +89,22 @@ def test_unequal_line_counts_name_both_files(folder: Path) -> None:
     write(folder, train_fr="A\nB\n")
     with pytest.raises(UserError, match=r"train\.en has 3 lines and .*train\.fr has 2"):
         read(folder)
+
+
+def test_checked_text_is_kept_until_a_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = read(folder)
+    with monkeypatch.context() as patched:
+        patched.setattr("triptych.data.corpus.read_pairs", None)
+        again = read(folder)
+    assert (again.fingerprint, again.report) == (first.fingerprint, first.report)
+    write(folder, train_en="a\nb\nz\n")
+    assert texts(read(folder), "train")[0] == ["a", "b", "z"]
+
+
+def test_a_fingerprint_does_not_ask_where_the_text_is(folder: Path) -> None:
+    corpus = read(folder)
+    in_memory = {name: Pairs(*texts(corpus, name)) for name in corpus.splits}
+    assert Corpus("other", ("en", "fr"), in_memory, []).fingerprint == corpus.fingerprint
 
 
 def test_bytes_that_are_not_utf8_name_file_and_line(folder: Path) -> None:

@@ -10,11 +10,12 @@ from conftest import VOCABULARY, build_model, random_batch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych.batch import PAD, Batch, Vocabulary
+from triptych.batch import Batch
 from triptych.errors import UserError
 from triptych.layers.alignment import SCORES, Alignment
 from triptych.layers.recurrent import Layer
 from triptych.models.rnn import RNN
+from triptych.vocabulary import PAD, Vocabulary
 
 ATTENTIONS: dict[str, dict[str, Any]] = {
     "none": {"attention": "none"},

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from triptych.batch import BOS, EOS, PAD, Batch, Prediction
+from triptych.batch import Batch, Prediction
 from triptych.errors import UserError
 from triptych.models.base import AttentionMap, State, Trace, TranslationModel
 from triptych.search import Search, decode
+from triptych.vocabulary import BOS, EOS, PAD
 
 MODULUS = 100_003
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import mmap
 import pickle
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from triptych.data import encoding
 from triptych.data.corpus import Corpus, Pairs
 from triptych.data.store import Store, prepare
 from triptych.errors import UserError
-from triptych.tokenizer import SIDES, SentencePieceTrainer, Tokenizer
+from triptych.tokenizer import SentencePieceTrainer, Tokenizer
+from triptych.vocabulary import SIDES
 
 TRAIN = Pairs(["a b", "a b c d e f g h", "a", "b c d", "c"], ["A B", "A", "A B C D E", "B C D", "C"])
 TEST = Pairs(["a b c d e f g h", "", "h"], ["A", "B", ""])
@@ -24,7 +29,9 @@ def corpus() -> Corpus:
 
 @pytest.fixture
 def tokenizer(corpus: Corpus, tmp_path: Path) -> Tokenizer:
-    return SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False).fit(corpus, tmp_path)
+    return SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False, train_lines=None).fit(
+        corpus, tmp_path
+    )
 
 
 def test_holds_what_the_tokenizer_gives(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -58,11 +65,11 @@ def test_limits_shorten_training_alone_and_are_counted_on_every_call(
 
 def test_built_once(corpus: Corpus, tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare(corpus, tokenizer, tmp_path, 10, None)
+    assert [path for path in (tmp_path / "stores").iterdir() if path.name.startswith(".") and path.is_dir()] == []
     monkeypatch.setattr(Tokenizer, "encode", None)
     assert len(prepare(corpus, tokenizer, tmp_path, 10, None)["train"]) == 4
     with pytest.raises(TypeError):
         prepare(corpus, tokenizer, tmp_path, 11, None)
-    assert [path.name for path in (tmp_path / "stores").iterdir() if path.name.startswith(".")] == []
 
 
 def test_ids_stay_on_disk_and_in_other_processes(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -71,10 +78,72 @@ def test_ids_stay_on_disk_and_in_other_processes(corpus: Corpus, tokenizer: Toke
     sent = pickle.dumps(store)
     assert store.ids["src"].tobytes() not in sent
     copy: Store = pickle.loads(sent)
-    assert isinstance(copy.ids["src"], np.memmap)
+    assert isinstance(copy.ids["src"].base, np.memmap | mmap.mmap)
     assert copy.pair(3)[1].tolist() == store.pair(3)[1].tolist()
 
 
 def test_limits_that_leave_nothing(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"data\.max_length=1 and .* leave no training pair"):
         prepare(corpus, tokenizer, tmp_path, 1, None)
+
+
+def files(cache: Path) -> dict[str, bytes]:
+    (folder,) = (path for path in (cache / "stores").iterdir() if path.is_dir())
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("torn", [False, True], ids=["killed", "power cut"])
+def test_goes_on_where_it_was_cut_off(
+    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bool
+) -> None:
+    """Killed in the middle of a block whose ids were half written; or the files lost what the journal says."""
+    monkeypatch.setattr(encoding, "BLOCK", 2)
+    prepare(corpus, tokenizer, tmp_path / "whole", 10, None)
+    encode, calls = Tokenizer.encode, []
+
+    def dies(self: Tokenizer, lines: list[str], side: str) -> list[list[int]]:
+        calls.append(lines)
+        if len(calls) == 5:  # two blocks of two sides, then the third
+            (folder,) = (tmp_path / "cut" / "stores").glob(".letters-*[!k]")
+            with (folder / "train.src.ids").open("r+b" if torn else "ab") as ids:
+                ids.truncate(2) if torn else ids.write(b"half of a blo")
+            raise KeyboardInterrupt
+        return encode(self, lines, side)
+
+    monkeypatch.setattr(Tokenizer, "encode", dies)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
+    first = len(calls)
+    prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
+    train = [lines for lines in calls[first:] if lines in (TRAIN.src[:2], TRAIN.src[2:4], TRAIN.src[4:])]
+    assert len(train) == (3 if torn else 1)
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def test_processes_encode_what_one_does(
+    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(corpus, tokenizer, tmp_path / "one", 10, None)
+    monkeypatch.setattr(encoding, "MANY", 4)
+    prepare(corpus, tokenizer, tmp_path / "many", 10, None)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+
+
+def test_of_two_that_build_one_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    folder = tmp_path / "stores" / "x"
+    order = []
+
+    def build(name: str) -> None:
+        with encoding.growing(folder) as unfinished:
+            if unfinished is not None:
+                entered.set()
+                time.sleep(0.2)
+            order.append((name, unfinished is not None))
+
+    entered = threading.Event()
+    first = threading.Thread(target=build, args=("first",))
+    first.start()
+    entered.wait()
+    build("second")
+    first.join()
+    assert order == [("first", True), ("second", False)]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.batch import BOS, EOS, PAD, UNK
 from triptych.data import toy
 from triptych.errors import UserError
-from triptych.tokenizer import SIDES, SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer, seed_sampling
+from triptych.tokenizer import SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer, seed_sampling
+from triptych.vocabulary import BOS, EOS, PAD, SIDES, UNK
 
 ENGLISH, FRENCH = toy.splits(seed=0, train=200, validation=1, test=1, test_long=1)["train"]
 
@@ -28,7 +28,8 @@ TEXT = Text(("en", "fr"), {"train": (ENGLISH, FRENCH), "test": (["ж"], ["ж"])}
 
 
 def trainer(**changes: object) -> SentencePieceTrainer:
-    settings = {"algorithm": "bpe", "joint": True, "byte_fallback": True, "vocab_size": 400, "sampling": 0.0}
+    settings = {"algorithm": "bpe", "joint": True, "byte_fallback": True, "train_lines": None}
+    settings |= {"vocab_size": 400, "sampling": 0.0}
     return SentencePieceTrainer(**{**settings, **changes})
 
 
@@ -66,7 +67,9 @@ def test_vocabulary_size_is_met_exactly(cache: Path, algorithm: str, joint: bool
 
 
 def test_characters_of_the_training_text_alone(cache: Path) -> None:
-    tokenizer = SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False).fit(TEXT, cache)
+    tokenizer = SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False, train_lines=None).fit(
+        TEXT, cache
+    )
     english, french = (len({*"".join(lines)}) + 6 for lines in (ENGLISH, FRENCH))
     assert (tokenizer.vocabulary.src_size, tokenizer.vocabulary.tgt_size) == (english, french)
     assert tokenizer.encode(["a cat"], "src") != tokenizer.encode(["a cat"], "tgt")
@@ -113,6 +116,22 @@ def test_saved_and_loaded(bytes_tokenizer: Tokenizer, tmp_path: Path) -> None:
         assert getattr(loaded, name) == getattr(bytes_tokenizer, name)
     with pytest.raises(UserError, match=r"holds no tokenizer: tokenizer\.json is missing"):
         Tokenizer.load(tmp_path)
+
+
+def test_a_part_of_the_lines_is_spread_over_all(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [[f"{side} {i}" for i in range(10)] for side in SIDES]
+    seen: list[list[str]] = []
+
+    def train(self: SentencePieceTrainer, lines: list[str], languages: tuple[str, str]) -> bytes:
+        seen.append(lines)
+        return real(self, lines, languages)
+
+    real = SentencePieceTrainer._train
+    monkeypatch.setattr(SentencePieceTrainer, "_train", train)
+    text = Text(("en", "fr"), {"train": (lines[0], lines[1])})
+    tokenizer = trainer(train_lines=3, vocab_size=None, algorithm="char").fit(text, cache)
+    assert seen == [["src 0", "src 4", "src 8", "tgt 0", "tgt 4", "tgt 8"]]
+    assert tokenizer.lines == 6
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "unigram"])

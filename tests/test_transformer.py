@@ -9,11 +9,11 @@ import torch
 from conftest import VOCABULARY, build_model
 from torch import Tensor, nn
 
-from triptych.batch import Vocabulary
 from triptych.errors import UserError
 from triptych.layers.attention import Attention, attend
 from triptych.layers.positions import rotary, rotate, sinusoid
 from triptych.layers.transformer import Block, FeedForward, Sizes
+from triptych.vocabulary import Vocabulary
 
 D_MODEL, HEADS, D_FF = 32, 4, 64
 

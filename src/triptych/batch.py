@@ -12,19 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
-"""Ids of <pad>, <unk>, <s> and </s>, the same in every vocabulary."""
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """What a model must know of the tokenizer: how many pieces there are and which of them are the language tags."""
-
-    src_size: int
-    tgt_size: int
-    joint: bool
-    src_tag: int
-    tgt_tag: int
+from triptych.vocabulary import BOS, EOS, PAD
 
 
 @dataclass

@@ -44,7 +44,7 @@ def evaluate(
         search_tokens: padded source tokens translated at a time.
         length_edges: bounds of the source-length ranges, in words.
     """
-    sources, references = corpus.splits[split]
+    sources, references = map(list, corpus.splits[split])
     began = time.perf_counter()
     translations = translator.translate(sources, search, search_tokens)
     seconds = time.perf_counter() - began

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from triptych.batch import BOS, EOS, PAD
 from triptych.data.batching import plan_sorted
 from triptych.errors import UserError
 from triptych.models.base import TranslationModel, select_rows
+from triptych.vocabulary import BOS, EOS, PAD
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,14 @@ from typing import Protocol
 
 import sentencepiece
 
-from triptych.batch import BOS, EOS, PAD, UNK, Vocabulary
-from triptych.errors import UserError, require_one_of
+from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.files import replacing
+from triptych.lines import digest
+from triptych.vocabulary import BOS, EOS, PAD, SIDES, UNK, Vocabulary
 
 SRC_TAG, TGT_TAG = 4, 5
 """Ids of the language tags in every vocabulary, first the source's."""
 
-SIDES = ("src", "tgt")
 ALGORITHMS = ("bpe", "unigram", "char")
 
 _SILENT = frozenset((PAD, BOS, EOS, SRC_TAG, TGT_TAG))
@@ -39,13 +39,13 @@ _SETTINGS = "tokenizer.json"
 
 
 class ParallelText(Protocol):
-    """What training a tokenizer needs of a corpus: the two languages, and the two lists of lines of each split."""
+    """What training a tokenizer needs of a corpus: the two languages, and the lines of both sides of each split."""
 
     @property
     def languages(self) -> tuple[str, str]: ...
 
     @property
-    def splits(self) -> Mapping[str, tuple[list[str], list[str]]]: ...
+    def splits(self) -> Mapping[str, tuple[Sequence[str], Sequence[str]]]: ...
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class Settings:
     languages: tuple[str, str]
     joint: bool
     sampling: float
+    lines: int
 
 
 class Tokenizer:
@@ -68,6 +69,7 @@ class Tokenizer:
         languages: source and target language.
         joint: whether both sides share one vocabulary.
         sampling: the strength of subword sampling in training, 0 for none.
+        lines: how many lines it was trained on.
         vocabulary: what a model must know.
     """
 
@@ -77,6 +79,7 @@ class Tokenizer:
         self.languages = settings.languages
         self.joint = settings.joint
         self.sampling = settings.sampling
+        self.lines = settings.lines
         self._settings = settings
         self._models = dict(models)
         loaded = {name: sentencepiece.SentencePieceProcessor(model_proto=model) for name, model in models.items()}
@@ -146,6 +149,7 @@ class SentencePieceTrainer:
         byte_fallback: spell unknown characters as UTF-8 bytes (256 more pieces) instead of ``<unk>``.
         vocab_size: pieces of each vocabulary, special ids counted, met exactly; ``char`` takes every character of
             the training text and has none.
+        train_lines: most lines of a side that it is trained on, evenly spaced; None for all.
         sampling: BPE dropout probability or unigram smoothing in training, 0 for none; ``char`` has none.
 
     Raises:
@@ -153,7 +157,14 @@ class SentencePieceTrainer:
     """
 
     def __init__(
-        self, *, algorithm: str, joint: bool, byte_fallback: bool, vocab_size: int | None = None, sampling: float = 0.0
+        self,
+        *,
+        algorithm: str,
+        joint: bool,
+        byte_fallback: bool,
+        train_lines: int | None,
+        vocab_size: int | None = None,
+        sampling: float = 0.0,
     ) -> None:
         require_one_of(ALGORITHMS, "tokenizer", algorithm=algorithm)
         if algorithm == "char" and (vocab_size is not None or sampling):
@@ -162,9 +173,11 @@ class SentencePieceTrainer:
             raise UserError(f"tokenizer.vocab_size={vocab_size} must be more than the {TGT_TAG + 1} special pieces.")
         if not 0 <= sampling <= 1:
             raise UserError(f"tokenizer.sampling={sampling} must lie between 0 (off) and 1.")
+        require_at_least(1, "tokenizer", train_lines=train_lines)
         self.algorithm = algorithm
         self.joint = joint
         self.byte_fallback = byte_fallback
+        self.train_lines = train_lines
         self.vocab_size = vocab_size
         self.sampling = sampling
 
@@ -178,25 +191,33 @@ class SentencePieceTrainer:
         fingerprint = self._fingerprint(corpus.languages, src, tgt)
         folder = Path(cache).expanduser() / "tokenizers" / fingerprint
         if not folder.exists():
-            texts = {"joint": [*src, *tgt]} if self.joint else {"src": src, "tgt": tgt}
+            sides = {"src": self._sample(src), "tgt": self._sample(tgt)}
+            texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
             models = {name: self._train(lines, corpus.languages) for name, lines in texts.items()}
-            settings = Settings(self._name(models), fingerprint, corpus.languages, self.joint, self.sampling)
+            settings = Settings(
+                name=self._name(models),
+                fingerprint=fingerprint,
+                languages=corpus.languages,
+                joint=self.joint,
+                sampling=self.sampling,
+                lines=sum(map(len, texts.values())),
+            )
             with replacing(folder) as beside:
                 Tokenizer(settings, models).save(beside)
         return Tokenizer.load(folder)
 
-    def _fingerprint(self, languages: tuple[str, str], *texts: list[str]) -> str:
-        digest = hashlib.sha256(json.dumps([sentencepiece.__version__, vars(self), languages]).encode())
-        for lines in texts:
-            digest.update(f"{len(lines)}\n".encode())
-            digest.update("\n".join(lines).encode())
-        return digest.hexdigest()[:16]
+    def _fingerprint(self, languages: tuple[str, str], *texts: Sequence[str]) -> str:
+        identity = [sentencepiece.__version__, vars(self), languages, *map(digest, texts)]
+        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+
+    def _sample(self, lines: Sequence[str]) -> Sequence[str]:
+        return lines if self.train_lines is None else lines[:: -(-len(lines) // self.train_lines)]
 
     def _name(self, models: Mapping[str, bytes]) -> str:
         sizes = [sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size() for model in models.values()]
         return f"{self.algorithm}-{'joint' if self.joint else 'separate'}-{'+'.join(map(str, dict.fromkeys(sizes)))}"
 
-    def _train(self, lines: list[str], languages: tuple[str, str]) -> bytes:
+    def _train(self, lines: Sequence[str], languages: tuple[str, str]) -> bytes:
         model = io.BytesIO()
         size = {"use_all_vocab": True} if self.vocab_size is None else {"vocab_size": self.vocab_size}
         try:

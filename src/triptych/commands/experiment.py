@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 import triptych
 from triptych import accounting, checkpoints, evaluation, runs, translator
 from triptych.commands.prepare import Prepared
-from triptych.data.corpus import TRAIN
+from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
 from triptych.files import replacing
@@ -230,9 +230,10 @@ class Experiment:
         }
 
     def _callbacks(self) -> list[Callback]:
+        lines = self.prepared.corpus.splits[VALIDATION]
         validation = ValidationBleu(
             store=self.prepared.stores["validation"],
-            lines=self.prepared.corpus.splits["validation"],
+            lines=(list(lines.src), list(lines.tgt)),
             tokenizer=self.prepared.tokenizer,
             search=instantiate(self.config.validation.search),
             search_tokens=self.config.search_tokens,

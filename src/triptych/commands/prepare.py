@@ -29,7 +29,7 @@ class Prepared:
         return [
             *self.corpus.report,
             *self.stores["train"].report,
-            f"tokenizer: {self.tokenizer.name}",
+            f"tokenizer: {self.tokenizer.name}, trained on {self.tokenizer.lines:,} lines",
             f"model: {total:,} parameters, {non_embedding:,} without embeddings",
         ]
 

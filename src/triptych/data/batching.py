@@ -19,11 +19,13 @@ from torch import Tensor
 from triptych.batch import Batch
 from triptych.errors import UserError
 
-Rows = NDArray[np.int64]
+Rows = NDArray[np.integer]
 """(B,) the places in a store of the pairs of one batch."""
+Lengths = NDArray[np.integer]
+"""(n, 2) tokens of source and target, special tokens counted as in ``Batch``."""
 
 
-def plan(lengths: NDArray[np.int64], tokens: int, seed: int, epoch: int) -> list[Rows]:
+def plan(lengths: Lengths, tokens: int, seed: int, epoch: int) -> list[Rows]:
     """The batches of one training epoch, every pair in exactly one, in random order.
 
     A batch holds pairs of similar length: pairs are sorted by the longer of their sides, then by both, ties in random
@@ -38,18 +40,28 @@ def plan(lengths: NDArray[np.int64], tokens: int, seed: int, epoch: int) -> list
         UserError: where a pair alone is over the budget.
     """
     random = np.random.default_rng([seed, epoch])
-    order = np.lexsort((random.random(len(lengths)), lengths.sum(1), lengths.max(1)))[::-1]
-    batches = _cut(order, lengths, tokens)
+    shuffled = random.random(len(lengths)).argsort().astype(np.int32)
+    batches = _cut(_by_length(shuffled, lengths), lengths, tokens)
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def plan_sorted(lengths: NDArray[np.int64], tokens: int) -> list[Rows]:
+def plan_sorted(lengths: Lengths, tokens: int) -> list[Rows]:
     """The same without chance, longest pairs first: for validation and search."""
-    order = np.lexsort((np.arange(len(lengths)), lengths.sum(1), lengths.max(1)))[::-1]
-    return _cut(order, lengths, tokens)
+    return _cut(_by_length(np.arange(len(lengths), dtype=np.int32), lengths), lengths, tokens)
 
 
-def _cut(order: Rows, lengths: NDArray[np.int64], tokens: int) -> list[Rows]:
+def _by_length(order: Rows, lengths: Lengths) -> Rows:
+    """Pairs from long to short, those that are alike in the reverse of the order given.
+
+    Sorted by the shorter side, then by the longer: two passes over 16 bits each, for which NumPy has a radix sort.
+    """
+    for key in (lengths.min(1), lengths.max(1)):
+        narrow = key.astype(np.uint16) if key.max(initial=0) < 2**16 else key
+        order = order[narrow[order].argsort(kind="stable")]
+    return order[::-1]
+
+
+def _cut(order: Rows, lengths: Lengths, tokens: int) -> list[Rows]:
     """Cuts rows that are ordered from long to short: the first row of a batch says how many fit."""
     longest = lengths.max(1)[order]
     if len(order) and longest[0] > tokens:
@@ -91,22 +103,29 @@ class Stream:
         epoch_steps: windows of an epoch.
     """
 
-    def __init__(self, lengths: NDArray[np.int64], *, tokens: int, seed: int, size: int) -> None:
+    def __init__(self, lengths: Lengths, *, tokens: int, seed: int, size: int) -> None:
         self.lengths = lengths
         self.tokens = tokens
         self.seed = seed
         self.size = size
-        self.epoch_steps = -(-len(plan(lengths, tokens, seed, epoch=0)) // size)
+        self._epoch, self._planned = 0, plan(lengths, tokens, seed, epoch=0)
+        self.epoch_steps = -(-len(self._planned) // size)
 
     def windows(self, first_step: int = 0) -> Iterator[Window]:
         """The windows from a step on, counted from 0; none before it is made."""
         epoch, first = divmod(first_step, self.epoch_steps)
         while True:
-            batches = plan(self.lengths, self.tokens, self.seed, epoch)
+            batches = self._plan(epoch)
             for number in range(first, self.epoch_steps):
                 members = [batches[(number * self.size + i) % len(batches)] for i in range(self.size)]
                 yield Window(members, (self.lengths[np.concatenate(members)] - 1).sum(0))
             epoch, first = epoch + 1, 0
+
+    def _plan(self, epoch: int) -> list[Rows]:
+        """Kept until another epoch is asked for: of a large corpus it takes a while."""
+        if epoch != self._epoch:
+            self._epoch, self._planned = epoch, plan(self.lengths, self.tokens, self.seed, epoch)
+        return self._planned
 
     def steps_for(self, tokens: int) -> int:
         """The fewest steps that train on so many source and target tokens, counted as in ``Batch.step_tokens``."""

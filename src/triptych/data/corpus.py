@@ -1,32 +1,36 @@
 """Corpora: sentence pairs from files, checked, with a report of what the checks found.
 
-Lines are split at ``\\n`` alone and lose only their outer white space. A pair with an empty side is dropped from
+A pair with an empty side is dropped from
 training and kept everywhere else: a test set is never shortened, or its scores would not be the published test set's.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
-import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from triptych import lines
 from triptych.data import toy
 from triptych.errors import UserError, require_at_least
+from triptych.files import replacing
+from triptych.vocabulary import SIDES
 
 TRAIN, VALIDATION = "train", "validation"
+_BLOCK = 10_000
+"""Pairs checked and stored at a time."""
 
 
 class Pairs(NamedTuple):
-    """Two lists of the same length: a line of ``src`` is translated by the line of ``tgt`` at the same place."""
+    """As many lines of one side as of the other: ``src[i]`` is translated by ``tgt[i]``."""
 
-    src: list[str]
-    tgt: list[str]
+    src: Sequence[str]
+    tgt: Sequence[str]
 
 
 @dataclass
@@ -66,12 +70,8 @@ class Corpus:
     @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits over the languages, the names of the splits and every line."""
-        digest = hashlib.sha256(json.dumps(self.languages).encode())
-        for name, pairs in self.splits.items():
-            for lines in pairs:
-                digest.update(json.dumps([name, len(lines)]).encode())
-                digest.update("\n".join(lines).encode())
-        return digest.hexdigest()[:16]
+        text = [[name, *map(lines.digest, pairs)] for name, pairs in self.splits.items()]
+        return hashlib.sha256(json.dumps([self.languages, text]).encode()).hexdigest()[:16]
 
 
 class ToyCorpus(Corpus):
@@ -108,6 +108,7 @@ class TextCorpus(Corpus):
         dir: the folder.
         train: prefix of the training files; ``validation`` likewise.
         test: prefixes of the test sets; each names its set (without the folder, where it has one).
+        cache: where the checked text is kept, in its folder ``text``.
         max_length: see ``Corpus``; ``max_length_ratio`` likewise.
 
     Raises:
@@ -124,11 +125,12 @@ class TextCorpus(Corpus):
         train: str,
         validation: str,
         test: Sequence[str],
+        cache: str,
         max_length: int | None,
         max_length_ratio: float | None,
     ) -> None:
         prefixes = {TRAIN: train, VALIDATION: validation, **test_sets(test)}
-        splits, report = read_splits(Path(dir).expanduser(), prefixes, (src, tgt))
+        splits, report = read_splits(Path(dir).expanduser(), prefixes, (src, tgt), Path(cache).expanduser())
         super().__init__(name, (src, tgt), splits, report, max_length, max_length_ratio)
 
 
@@ -150,9 +152,11 @@ def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
 
 
 def read_splits(
-    folder: Path, prefixes: dict[str, str], languages: tuple[str, str]
+    folder: Path, prefixes: dict[str, str], languages: tuple[str, str], cache: Path
 ) -> tuple[dict[str, Pairs], list[str]]:
     """Reads and checks the files of every split (name to prefix); returns the splits and the report.
+
+    What was read is kept in the folder ``text`` of the cache, and opened from there until a file changes.
 
     Raises:
         UserError: as ``TextCorpus``.
@@ -161,21 +165,55 @@ def read_splits(
         raise UserError(f"data.src and data.tgt are both {languages[0]}; give two languages.")
     splits, report = {}, []
     for name, prefix in prefixes.items():
-        files = [find_file(folder, prefix, language) for language in languages]
-        src, tgt = (read_lines(file) for file in files)
-        if len(src) != len(tgt):
+        src, tgt = (find_file(folder, prefix, language) for language in languages)
+        stored = store_text((src, tgt), cache, drop_empty=name == TRAIN)
+        read, empty = json.loads((stored / "counts.json").read_text())
+        report.append(f"{name}: {read:,} pairs read from {src.name} and {tgt.name}")
+        if empty:
+            report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if name == TRAIN else 'kept'}")
+        splits[name] = Pairs(*(lines.Lines(stored / f"{side}.txt") for side in SIDES))
+    return splits, report
+
+
+def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool) -> Path:
+    """The folder that holds the checked lines of two files, which it makes unless they are as they were then."""
+    known = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    key = hashlib.sha256(json.dumps([known, drop_empty]).encode()).hexdigest()[:16]
+    folder = cache / "text" / key
+    if not folder.exists():
+        with replacing(folder) as beside:
+            beside.mkdir()
+            writers = [lines.Writer(beside / f"{side}.txt") for side in SIDES]
+            counts = [0, 0]
+            pairs = read_pairs(files)
+            while block := list(islice(pairs, _BLOCK)):
+                filled = [pair for pair in block if all(pair)]
+                counts = [counts[0] + len(block), counts[1] + len(block) - len(filled)]
+                for writer, side in zip(writers, zip(*(filled if drop_empty else block), strict=True), strict=False):
+                    writer.add(side)
+            for writer in writers:
+                writer.close()
+            (beside / "counts.json").write_text(json.dumps(counts))
+    return folder
+
+
+def read_pairs(files: tuple[Path, Path]) -> Iterator[tuple[str, str]]:
+    """The lines of two files, side by side.
+
+    Raises:
+        UserError: as ``lines.read``, and where one file has more lines than the other.
+    """
+    sides = [lines.read(file) for file in files]
+    for number, (src, tgt) in enumerate(zip_longest(*sides)):
+        if src is None or tgt is None:
+            counts = [number, number]
+            longer = 1 if src is None else 0
+            counts[longer] += 1 + sum(1 for _ in sides[longer])
             raise UserError(
-                f"{files[0]} has {len(src):,} lines and {files[1]} has {len(tgt):,}; line by line they must be"
+                f"{files[0]} has {counts[0]:,} lines and {files[1]} has {counts[1]:,}; line by line they must be"
                 " translations of each other."
             )
-        report.append(f"{name}: {len(src):,} pairs read from {files[0].name} and {files[1].name}")
-        full = [(s, t) for s, t in zip(src, tgt, strict=True) if s and t]
-        if empty := len(src) - len(full):
-            report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if name == TRAIN else 'kept'}")
-        if empty and name == TRAIN:
-            src, tgt = [s for s, _ in full], [t for _, t in full]
-        splits[name] = Pairs(src, tgt)
-    return splits, report
+        yield src, tgt
 
 
 def find_file(folder: Path, prefix: str, language: str) -> Path:
@@ -194,24 +232,3 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
     there = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
     known = f"'{prefix}' is there in {', '.join(sorted(there))}" if there else f"nothing there is named '{stem}*'"
     raise UserError(f"data: there is neither '{plain}' nor '{plain.name}.gz'; {known}.")
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file, plain or gzip, without outer white space (nor a byte order mark).
-
-    Raises:
-        UserError: for a file that cannot be unpacked, or bytes that are not UTF-8, with the line's number.
-    """
-    data = path.read_bytes()
-    if path.suffix == ".gz":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise UserError(f"{path} is not a whole gzip file; fetch or pack it again.") from error
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}:{line} has bytes that are not UTF-8; convert the file to UTF-8.") from error
-    lines = text.removeprefix("\ufeff").split("\n")
-    return [line.strip() for line in (lines if lines[-1] else lines[:-1])]

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from triptych.batch import BOS, EOS, PAD, Batch
+from triptych.batch import Batch
 from triptych.data.batching import Planned, Rows, Sampler, Stream, plan_sorted
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus, Pairs
-from triptych.data.store import Store
-from triptych.tokenizer import SIDES, Tokenizer, seed_sampling
-
-Ids = list[NDArray[np.integer]]
-"""Bare ids of some sentences."""
+from triptych.data.store import Ragged, Store
+from triptych.tokenizer import Tokenizer, seed_sampling
+from triptych.vocabulary import BOS, EOS, PAD, SIDES
 
 
 class TranslationData(lightning.LightningDataModule):
@@ -110,11 +108,12 @@ class Resample:
         self.tokenizer = tokenizer
         self.pairs = pairs
 
-    def __call__(self, stored: Ids, index: Rows, side: str, limit: float) -> Ids:
+    def __call__(self, stored: Ragged, index: Rows, side: str, limit: float) -> Ragged:
         """New ids of the pairs ``index``; a line that comes out with more than ``limit`` pieces keeps the old ones."""
         lines = self.pairs[SIDES.index(side)]
         drawn = self.tokenizer.encode([lines[i] for i in index], side, sample=True)
-        return [old if len(new) > limit else np.array(new, old.dtype) for old, new in zip(stored, drawn, strict=True)]
+        rows = [old if len(new) > limit else new for old, new in zip(stored.rows(), drawn, strict=True)]
+        return Ragged(np.concatenate(rows).astype(stored.flat.dtype), np.array([len(row) for row in rows]))
 
 
 class StoredBatches(Dataset[Batch]):
@@ -138,30 +137,26 @@ class StoredBatches(Dataset[Batch]):
         seed_sampling(seed)
         limit = self.store.max_length or np.inf
         new_src, new_tgt = (self.resample(old, index, side, limit) for old, side in zip((src, tgt), SIDES, strict=True))
-        more = [_pieces(new_src) - _pieces(src), _pieces(new_tgt) - _pieces(tgt)]
+        more = [len(new_src.flat) - len(src.flat), len(new_tgt.flat) - len(tgt.flat)]
         return collate(new_src, new_tgt, index, step_tokens + more)
 
 
-def collate(src: Ids, tgt: Ids, index: Rows, step_tokens: NDArray[np.int64]) -> Batch:
+def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64]) -> Batch:
     """What ``Batch.from_ids`` does, without a Python object a token."""
     src_ids, src_lengths = _pad(src, begin=[])
     tgt_ids, tgt_lengths = _pad(tgt, begin=[BOS])
     return Batch(src_ids, tgt_ids, src_lengths, tgt_lengths, torch.from_numpy(index), torch.from_numpy(step_tokens))
 
 
-def _pad(rows: Ids, begin: list[int]) -> tuple[Tensor, Tensor]:
+def _pad(ids: Ragged, begin: list[int]) -> tuple[Tensor, Tensor]:
     """``begin``, a row's ids and ``</s>``, padded on the right (B, S), and the lengths (B,)."""
-    lengths = np.array([len(begin) + len(row) + 1 for row in rows])
+    lengths = len(begin) + ids.lengths + 1
     places = np.arange(lengths.max())
-    padded = np.full((len(rows), lengths.max()), PAD, np.int64)
+    padded = np.full((len(lengths), lengths.max()), PAD, np.int64)
     padded[:, : len(begin)] = begin
-    padded[(places >= len(begin)) & (places < lengths[:, None] - 1)] = np.concatenate(rows)
-    padded[np.arange(len(rows)), lengths - 1] = EOS
+    padded[(places >= len(begin)) & (places < lengths[:, None] - 1)] = ids.flat
+    padded[np.arange(len(lengths)), lengths - 1] = EOS
     return torch.from_numpy(padded), torch.from_numpy(lengths)
-
-
-def _pieces(rows: Ids) -> int:
-    return sum(map(len, rows))
 
 
 def _plan_alone(store: Store, tokens: int) -> list[Planned]:

@@ -53,7 +53,7 @@ class Multi30k(Corpus):
         src: source language; ``tgt`` likewise.
         dir: a folder with the files (``train.en.gz`` or ``train.en``, …), or ``None`` to fetch them.
         url: the folder to fetch them from.
-        cache: where fetched files are kept, in its folder ``multi30k``.
+        cache: where fetched files are kept, in its folder ``multi30k``, and checked text, in its folder ``text``.
         test: names of test sets.
         max_length: see ``Corpus``; ``max_length_ratio`` likewise.
 
@@ -80,7 +80,7 @@ class Multi30k(Corpus):
             for prefix in prefixes.values():
                 for language in (src, tgt):
                     fetch(f"{url.rstrip('/')}/{prefix}.{language}.gz", folder / f"{prefix}.{language}.gz")
-        splits, report = read_splits(folder, prefixes, (src, tgt))
+        splits, report = read_splits(folder, prefixes, (src, tgt), Path(cache).expanduser())
         super().__init__("multi30k", (src, tgt), splits, report, max_length, max_length_ratio)
 
 

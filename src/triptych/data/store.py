@@ -6,18 +6,28 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.data.corpus import TRAIN, Corpus, Pairs
-from triptych.errors import UserError
-from triptych.files import replacing
-from triptych.tokenizer import SIDES, Tokenizer
+from triptych.data.corpus import TRAIN, Corpus
+from triptych.data.encoding import encode_split, growing
+from triptych.tokenizer import Tokenizer
+from triptych.vocabulary import SIDES
 
-_FORMAT = 1
-_CHUNK = 10_000
-"""Lines encoded at a time: Python's lists of ids are some twenty times as large as the arrays made of them."""
+_FORMAT = 2
+
+
+class Ragged(NamedTuple):
+    """Bare ids of some sentences, one after the other: flat (pieces,), and their lengths (B,)."""
+
+    flat: NDArray[np.integer]
+    lengths: NDArray[np.int64]
+
+    def rows(self) -> list[NDArray[np.integer]]:
+        """The ids of each sentence."""
+        return np.split(self.flat, np.cumsum(self.lengths)[:-1])
 
 
 class Store:
@@ -37,10 +47,10 @@ class Store:
         self.name = name
         self.max_length: int | None = meta["max_length"]
         self.max_length_ratio: float | None = meta["max_length_ratio"]
-        self.dropped: dict[str, int] = meta["dropped"].get(name, {})
-        self.ids = {side: np.load(folder / f"{name}.{side}.ids.npy", mmap_mode="r") for side in SIDES}
-        self.offsets = {side: np.load(folder / f"{name}.{side}.offsets.npy", mmap_mode="r") for side in SIDES}
-        self.index: NDArray[np.int64] = np.load(folder / f"{name}.index.npy", mmap_mode="r")
+        self.dropped: dict[str, int] = meta["dropped"][name]
+        self.ids = {side: _map(folder / f"{name}.{side}.ids", np.dtype(meta["dtypes"][side])) for side in SIDES}
+        self.offsets = {side: _map(folder / f"{name}.{side}.offsets", np.dtype(np.int64)) for side in SIDES}
+        self.index = _map(folder / f"{name}.index", np.dtype(np.int64))
         self._folder = folder
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path, str]]:
@@ -51,19 +61,25 @@ class Store:
         return len(self.index)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> NDArray[np.int32]:
         """(n, 2) tokens of source and target as ``Batch`` counts them, with ``</s>``, the target with ``<s>`` too."""
-        return np.stack([np.diff(self.offsets["src"]) + 1, np.diff(self.offsets["tgt"]) + 2], axis=1)
+        lengths = np.empty((len(self), 2), np.int32)
+        for i, side in enumerate(SIDES):
+            lengths[:, i] = np.diff(self.offsets[side])
+        return lengths + np.array([1, 2], np.int32)
 
     def pair(self, i: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Bare source and target ids of pair ``i`` of this store."""
-        src, tgt = (self.rows([i], side)[0] for side in SIDES)
+        src, tgt = (self.rows([i], side).flat for side in SIDES)
         return src, tgt
 
-    def rows(self, rows: Iterable[int], side: str) -> list[NDArray[np.integer]]:
+    def rows(self, rows: Iterable[int] | NDArray[np.integer], side: str) -> Ragged:
         """Bare ids of one side of the given pairs."""
-        ids, offsets = self.ids[side], self.offsets[side]
-        return [ids[offsets[i] : offsets[i + 1]] for i in rows]
+        rows, offsets = np.asarray(rows), self.offsets[side]
+        starts = offsets[rows]
+        lengths = offsets[rows + 1] - starts
+        places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+        return Ragged(self.ids[side][places], lengths)
 
     @property
     def report(self) -> list[str]:
@@ -75,12 +91,20 @@ class Store:
         return [f"{self.name}: {n:,} pairs {reasons[reason]} dropped" for reason, n in self.dropped.items() if n]
 
 
+def _map(path: Path, dtype: np.dtype) -> NDArray:
+    """As a plain array over the map: subclasses of arrays are slow to index."""
+    if not path.stat().st_size:  # which cannot be mapped
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, mode="r").view(np.ndarray)
+
+
 def prepare(
     corpus: Corpus, tokenizer: Tokenizer, cache: Path, max_length: int | None, max_length_ratio: float | None
 ) -> dict[str, Store]:
     """Every split of the corpus as a ``Store``, built on the first call and opened from ``cache`` ever after.
 
-    Training pairs over a limit are dropped, and counted in ``Store.report``; no other split loses a pair.
+    Training pairs over a limit are dropped, and counted in ``Store.report``; no other split loses a pair. A call that
+    is cut off is gone on with by the next; of two at a time, one builds and the other waits.
 
     Args:
         max_length: most pieces on either side of a training pair, special tokens not counted.
@@ -92,48 +116,14 @@ def prepare(
     settings = [_FORMAT, corpus.fingerprint, tokenizer.fingerprint, max_length, max_length_ratio]
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]
     folder = Path(cache).expanduser() / "stores" / f"{corpus.name}-{key}"
-    if not folder.exists():
-        with replacing(folder) as beside:
-            beside.mkdir()
+    with growing(folder) as unfinished:
+        if unfinished is not None:
+            sizes = zip(SIDES, (tokenizer.vocabulary.src_size, tokenizer.vocabulary.tgt_size), strict=True)
+            dtypes = {side: "<u2" if size <= 2**16 else "<i4" for side, size in sizes}
             dropped = {}
             for name, pairs in corpus.splits.items():
                 limits = (max_length, max_length_ratio) if name == TRAIN else (None, None)
-                dropped[name] = _build(beside, name, pairs, tokenizer, *limits)
+                dropped[name] = encode_split(unfinished, name, pairs, tokenizer, dtypes, *limits)
             meta = {"max_length": max_length, "max_length_ratio": max_length_ratio, "dropped": dropped}
-            (beside / "meta.json").write_text(json.dumps(meta))
+            (unfinished / "meta.json").write_text(json.dumps({**meta, "dtypes": dtypes}))
     return {name: Store(folder, name) for name in corpus.splits}
-
-
-def _build(
-    folder: Path, name: str, pairs: Pairs, tokenizer: Tokenizer, max_length: int | None, max_length_ratio: float | None
-) -> dict[str, int]:
-    """Writes the arrays of one split and returns the counts of dropped pairs."""
-    sizes = (tokenizer.vocabulary.src_size, tokenizer.vocabulary.tgt_size)
-    sides = [_encode(tokenizer, lines, side, size) for lines, side, size in zip(pairs, SIDES, sizes, strict=True)]
-    lengths = np.stack([lengths for _, lengths in sides], axis=1)
-    too_long = lengths.max(1) > (np.inf if max_length is None else max_length)
-    uneven = lengths.max(1) > (np.inf if max_length_ratio is None else max_length_ratio * lengths.min(1))
-    keep = ~(too_long | uneven)
-    if not keep.any():
-        raise UserError(
-            f"data.max_length={max_length} and data.max_length_ratio={max_length_ratio} leave no training pair;"
-            " raise them."
-        )
-    for side, (ids, counts) in zip(SIDES, sides, strict=True):
-        np.save(folder / f"{name}.{side}.ids.npy", ids[np.repeat(keep, counts)])
-        np.save(folder / f"{name}.{side}.offsets.npy", np.concatenate([[0], np.cumsum(counts[keep])]))
-    np.save(folder / f"{name}.index.npy", np.flatnonzero(keep))
-    return {"length": int(too_long.sum()), "ratio": int((uneven & ~too_long).sum())}
-
-
-def _encode(
-    tokenizer: Tokenizer, lines: list[str], side: str, vocab_size: int
-) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """(pieces,) ids of all lines, in the smallest type that holds them, and (n,) pieces of each line."""
-    dtype = np.uint16 if vocab_size <= 2**16 else np.int32
-    ids, lengths = [np.empty(0, dtype)], []
-    for start in range(0, len(lines), _CHUNK):
-        rows = tokenizer.encode(lines[start : start + _CHUNK], side)
-        ids.append(np.fromiter((i for row in rows for i in row), dtype))
-        lengths += [len(row) for row in rows]
-    return np.concatenate(ids), np.array(lengths, np.int64)

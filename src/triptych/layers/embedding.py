@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from triptych.batch import Vocabulary
 from triptych.errors import UserError, require_one_of
 from triptych.layers.positions import Positions
+from triptych.vocabulary import Vocabulary
 
 TYINGS = ("none", "decoder", "three_way")
 

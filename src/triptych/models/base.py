@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from triptych.batch import PAD, Batch, Prediction
+from triptych.batch import Batch, Prediction
+from triptych.vocabulary import PAD
 
 State = dict[str, Tensor]
 """What decoding carries from step to step: named tensors, every one of them batch-first."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from triptych.batch import BOS, PAD, Batch, Prediction, Vocabulary
+from triptych.batch import Batch, Prediction
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.layers.embedding import TransformerInput, Vocabularies
 from triptych.layers.transformer import Sizes, Stack
 from triptych.models.base import AttentionMap, State, Trace, TranslationModel, padding_mask
+from triptych.vocabulary import BOS, PAD, Vocabulary
 
 SOURCE_ATTENTIONS = ("causal", "bidirectional")
 

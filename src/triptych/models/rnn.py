@@ -8,12 +8,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from triptych.batch import Batch, Prediction, Vocabulary
+from triptych.batch import Batch, Prediction
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.layers.embedding import Vocabularies
 from triptych.layers.recurrent import CELLS, Encoder
 from triptych.layers.recurrent_decoder import RecurrentDecoder
 from triptych.models.base import AttentionMap, State, Trace, TranslationModel, keep_targets, padding_mask
+from triptych.vocabulary import Vocabulary
 
 LUONG_SCORES = ("dot", "general", "concat", "scaled_dot")
 

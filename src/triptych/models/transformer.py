@@ -7,11 +7,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from triptych.batch import Batch, Prediction, Vocabulary
+from triptych.batch import Batch, Prediction
 from triptych.errors import require_at_least
 from triptych.layers.embedding import TransformerInput, Vocabularies
 from triptych.layers.transformer import Sizes, Stack
 from triptych.models.base import AttentionMap, State, Trace, TranslationModel, keep_targets, padding_mask
+from triptych.vocabulary import Vocabulary
 
 
 class Transformer(TranslationModel):

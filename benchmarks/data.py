@@ -1,0 +1,149 @@
+"""Data at the size of WMT'14: preparing text, planning epochs, loading batches.
+
+    python benchmarks/data.py [--pairs 1000000] [--lengths 40800000]
+
+Prints one JSON object. Every part runs in a process of its own, whose peak of memory (with its children's) is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WORDS = 30_000
+MEAN, DEVIATION = 25, 15
+"""Words of a synthetic sentence, as in WMT'14 English-French; at least 1, at most 100."""
+
+
+def sentence_lengths(random: np.random.Generator, count: int) -> np.ndarray:
+    return random.normal(MEAN, DEVIATION, count).round().clip(1, 100).astype(np.int64)
+
+
+def write_text(folder: Path, pairs: int) -> None:
+    """Words of 2 to 12 letters, the n-th most frequent in proportion to 1 / n, as in natural text."""
+    random = np.random.default_rng(0)
+    letters = np.array(list("etaoinshrdlucmfwypvbgkjqxz"))
+    frequency = 1 / np.arange(1, 27)
+    words = np.array(
+        ["".join(random.choice(letters, random.integers(2, 13), p=frequency / frequency.sum())) for _ in range(WORDS)]
+    )
+    zipf = 1 / np.arange(1, WORDS + 1)
+    for name, count in (("train", pairs), ("val", 100), ("test", 100)):
+        for language in ("en", "fr"):
+            with (folder / f"{name}.{language}").open("w") as file:
+                for start in range(0, count, 50_000):
+                    lengths = sentence_lengths(random, min(50_000, count - start))
+                    drawn = words[random.choice(WORDS, lengths.sum(), p=zipf / zipf.sum())]
+                    for row in np.split(drawn, np.cumsum(lengths)[:-1]):
+                        file.write(" ".join(row) + "\n")
+
+
+def prepare(folder: Path, pairs: int) -> dict[str, float]:
+    """Text to ids: read and check, train a BPE of 32,000 on a part, encode and store; then open it again."""
+    from triptych.data import store
+    from triptych.data.corpus import TextCorpus
+    from triptych.tokenizer import SentencePieceTrainer
+
+    def corpus() -> TextCorpus:
+        return TextCorpus(
+            name="synthetic",
+            src="en",
+            tgt="fr",
+            dir=str(folder),
+            train="train",
+            validation="val",
+            test=["test"],
+            cache=str(folder / "cache"),
+            max_length=256,
+            max_length_ratio=9,
+        )
+
+    trainer = SentencePieceTrainer(
+        algorithm="bpe", joint=True, byte_fallback=True, train_lines=100_000, vocab_size=32_000
+    )
+    seconds = {}
+    began = time.perf_counter()
+    text = corpus()
+    text.fingerprint  # noqa: B018 - it is part of reading
+    seconds["read"] = time.perf_counter() - began
+    began = time.perf_counter()
+    tokenizer = trainer.fit(text, folder / "cache")
+    seconds["tokenizer"] = time.perf_counter() - began
+    began = time.perf_counter()
+    stores = store.prepare(text, tokenizer, folder / "cache", 256, 9)
+    seconds["encode"] = time.perf_counter() - began
+    began = time.perf_counter()
+    text = corpus()
+    store.prepare(text, trainer.fit(text, folder / "cache"), folder / "cache", 256, 9)
+    seconds["open"] = time.perf_counter() - began
+    pieces = int(sum(len(ids) for ids in stores["train"].ids.values()))
+    spent = seconds["read"] + seconds["encode"]
+    return {**seconds, "pairs_per_minute": 60 * pairs / spent, "pieces_per_side": pieces / pairs / 2}
+
+
+def plan(folder: Path, count: int) -> dict[str, float]:
+    """An epoch's batches of 25,000 tokens a side."""
+    from triptych.data import batching
+
+    random = np.random.default_rng(0)
+    lengths = np.stack([sentence_lengths(random, count) for _ in range(2)], axis=1).astype(np.int32)
+    began = time.perf_counter()
+    batches = batching.plan(lengths, 25_000, seed=1, epoch=0)
+    return {"seconds": time.perf_counter() - began, "batches": len(batches)}
+
+
+def load(folder: Path, _: int) -> dict[str, float]:
+    """Batches of 25,000 tokens a side, made by one worker: source and target tokens a second."""
+    from triptych.data import batching
+    from triptych.data.datamodule import StoredBatches
+    from triptych.data.store import Store
+
+    (stored,) = (path for path in (folder / "cache" / "stores").iterdir() if not path.name.startswith("."))
+    store = Store(stored, "train")
+    made = StoredBatches(store)
+    stream = batching.Stream(store.lengths, tokens=25_000, seed=1, size=1)
+    sampler = batching.Sampler(stream, steps=min(500, stream.epoch_steps), first_step=0, accumulate=1, rank=0)
+    began, tokens = time.perf_counter(), 0
+    for planned in sampler:
+        batch = made[planned]
+        tokens += int(batch.src_lengths.sum() + batch.tgt_lengths.sum())
+    return {"tokens_per_second": tokens / (time.perf_counter() - began)}
+
+
+def alone(part: Callable[[Path, int], dict[str, Any]], folder: Path, count: int) -> dict[str, Any]:
+    """What a part says, run in a process of its own, and its peak of memory in GiB."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_measured, part, folder, count).result()
+
+
+def _measured(part: Callable[[Path, int], dict[str, Any]], folder: Path, count: int) -> dict[str, Any]:
+    said = part(folder, count)
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # of the largest
+    return {**said, "peak_gib": own / 2**20, "largest_child_gib": child / 2**20}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=1_000_000)
+    parser.add_argument("--lengths", type=int, default=40_800_000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_text(folder, arguments.pairs)
+        parts = {"prepare": (prepare, arguments.pairs), "plan": (plan, arguments.lengths), "load": (load, 0)}
+        print(json.dumps({name: alone(part, folder, count) for name, (part, count) in parts.items()}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
