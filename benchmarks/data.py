@@ -30,13 +30,14 @@ def sentence_lengths(random: np.random.Generator, count: int) -> np.ndarray:
 
 
 def write_text(folder: Path, pairs: int) -> None:
-    """Words of 2 to 12 letters, the n-th most frequent in proportion to 1 / n, as in natural text."""
+    """Words whose frequency falls with their rank, and whose length grows with it, as in natural text (Zipf)."""
     random = np.random.default_rng(0)
     letters = np.array(list("etaoinshrdlucmfwypvbgkjqxz"))
     frequency = 1 / np.arange(1, 27)
-    words = np.array(
-        ["".join(random.choice(letters, random.integers(2, 13), p=frequency / frequency.sum())) for _ in range(WORDS)]
+    sizes = (
+        2 + (6 * np.log(np.arange(1, WORDS + 1)) / np.log(WORDS)).round().astype(int) + random.integers(-1, 2, WORDS)
     )
+    words = np.array(["".join(random.choice(letters, size, p=frequency / frequency.sum())) for size in sizes])
     zipf = 1 / np.arange(1, WORDS + 1)
     for name, count in (("train", pairs), ("val", 100), ("test", 100)):
         for language in ("en", "fr"):

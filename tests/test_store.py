@@ -6,13 +6,16 @@ import mmap
 import pickle
 import threading
 import time
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from triptych.data import encoding
-from triptych.data.corpus import Corpus, Pairs
+from triptych.data.corpus import Corpus, Pairs, ToyCorpus
 from triptych.data.store import Store, prepare
 from triptych.errors import UserError
 from triptych.tokenizer import SentencePieceTrainer, Tokenizer
@@ -99,24 +102,23 @@ def test_goes_on_where_it_was_cut_off(
     """Killed in the middle of a block whose ids were half written; or the files lost what the journal says."""
     monkeypatch.setattr(encoding, "BLOCK", 2)
     prepare(corpus, tokenizer, tmp_path / "whole", 10, None)
-    encode, calls = Tokenizer.encode, []
+    encode, starts = encoding.Encoder.__call__, []
 
-    def dies(self: Tokenizer, lines: list[str], side: str) -> list[list[int]]:
-        calls.append(lines)
-        if len(calls) == 5:  # two blocks of two sides, then the third
+    def dies(self: encoding.Encoder, start: int) -> encoding.Block:
+        starts.append(start)
+        if len(starts) == 3:
             (folder,) = (tmp_path / "cut" / "stores").glob(".letters-*[!k]")
             with (folder / "train.src.ids").open("r+b" if torn else "ab") as ids:
                 ids.truncate(2) if torn else ids.write(b"half of a blo")
             raise KeyboardInterrupt
-        return encode(self, lines, side)
+        return encode(self, start)
 
-    monkeypatch.setattr(Tokenizer, "encode", dies)
+    monkeypatch.setattr(encoding.Encoder, "__call__", dies)
     with pytest.raises(KeyboardInterrupt):
         prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
-    first = len(calls)
     prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
-    train = [lines for lines in calls[first:] if lines in (TRAIN.src[:2], TRAIN.src[2:4], TRAIN.src[4:])]
-    assert len(train) == (3 if torn else 1)
+    of_train = [0, 2, 4] if torn else [4]
+    assert starts == [0, 2, 4, *of_train, 0, 2, 0, 2]
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
@@ -127,6 +129,30 @@ def test_processes_encode_what_one_does(
     monkeypatch.setattr(encoding, "MANY", 4)
     prepare(corpus, tokenizer, tmp_path / "many", 10, None)
     assert files(tmp_path / "many") == files(tmp_path / "one")
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram", "char"])
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokenizer, Corpus]:
+    corpus = ToyCorpus(seed=0, train=200, validation=1, test=1, test_long=1, max_length=None, max_length_ratio=None)
+    size = {} if request.param == "char" else {"vocab_size": 420 if request.param == "bpe" else 180}
+    settings = {"algorithm": request.param, "joint": False, "byte_fallback": request.param == "bpe", **size}
+    trainer = SentencePieceTrainer(train_lines=None, **settings)
+    return trainer.fit(corpus, tmp_path_factory.mktemp("cache")), corpus
+
+
+@given(st.lists(st.text(alphabet="aeéx ▁'.\t\u3000\u00a0漢", max_size=30), max_size=5), st.integers(0, 199))
+def test_word_by_word_gives_the_pieces_of_the_line(
+    trained: tuple[Tokenizer, Corpus], texts: list[str], place: int
+) -> None:
+    tokenizer, corpus = trained
+    for side, lines in zip(SIDES, corpus.splits["train"], strict=True):
+        texts = [*texts, lines[place], f"  {lines[place]} "]
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(encoding, "WORDS", 3)
+            encoder = encoding.Encoder(tokenizer, corpus.splits["train"])
+            for _ in range(2):
+                rows = [list(chain.from_iterable(words)) for words in encoder.encode(texts, side)]
+                assert rows == tokenizer.encode(texts, side)
 
 
 def test_of_two_that_build_one_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
