@@ -20,7 +20,7 @@ from triptych.data import store
 from triptych.data.batching import Planned, Sampler, Stream, TokenStream, plan, plan_sorted
 from triptych.data.corpus import ToyCorpus
 from triptych.data.datamodule import TranslationData, collate
-from triptych.data.store import Ragged
+from triptych.data.ragged import Ragged
 from triptych.errors import UserError
 from triptych.tokenizer import SentencePieceTrainer, Tokenizer
 

@@ -6,7 +6,6 @@ import mmap
 import pickle
 import threading
 import time
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from triptych.data import encoding
 from triptych.data.corpus import Corpus, Pairs, ToyCorpus
+from triptych.data.ragged import Ragged
 from triptych.data.store import Store, prepare
 from triptych.errors import UserError
 from triptych.tokenizer import SentencePieceTrainer, Tokenizer
@@ -104,7 +104,7 @@ def test_goes_on_where_it_was_cut_off(
     prepare(corpus, tokenizer, tmp_path / "whole", 10, None)
     encode, starts = encoding.Encoder.__call__, []
 
-    def dies(self: encoding.Encoder, start: int) -> encoding.Block:
+    def dies(self: encoding.Encoder, start: int) -> tuple[Ragged, Ragged]:
         starts.append(start)
         if len(starts) == 3:
             (folder,) = (tmp_path / "cut" / "stores").glob(".letters-*[!k]")
@@ -149,10 +149,9 @@ def test_word_by_word_gives_the_pieces_of_the_line(
         texts = [*texts, lines[place], f"  {lines[place]} "]
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(encoding, "WORDS", 3)
-            encoder = encoding.Encoder(tokenizer, corpus.splits["train"])
+            words = encoding.Words(tokenizer, side)
             for _ in range(2):
-                rows = [list(chain.from_iterable(words)) for words in encoder.encode(texts, side)]
-                assert rows == tokenizer.encode(texts, side)
+                assert [row.tolist() for row in words.encode(texts).rows()] == tokenizer.encode(texts, side)
 
 
 def test_of_two_that_build_one_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:

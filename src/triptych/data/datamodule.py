@@ -12,7 +12,8 @@ from torch.utils.data import DataLoader, Dataset
 from triptych.batch import Batch
 from triptych.data.batching import Planned, Rows, Sampler, Stream, plan_sorted
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus, Pairs
-from triptych.data.store import Ragged, Store
+from triptych.data.ragged import Ragged
+from triptych.data.store import Store
 from triptych.tokenizer import Tokenizer, seed_sampling
 from triptych.vocabulary import BOS, EOS, PAD, SIDES
 

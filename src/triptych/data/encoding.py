@@ -7,20 +7,20 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import chain
+from itertools import chain, count, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from filelock import FileLock
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
 from triptych.data.corpus import Pairs
+from triptych.data.ragged import Ragged, take
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.tokenizer import Tokenizer
@@ -34,9 +34,6 @@ MANY = 10 * BLOCK
 WORDS = 500_000
 """Words kept with their pieces, some 100 MB."""
 PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
-
-Block = tuple[list[NDArray[np.int32]], NDArray[np.int64]]
-"""Flat ids of both sides, and the pieces of each pair (n, 2)."""
 
 
 @contextmanager
@@ -86,18 +83,18 @@ def encode_split(
         for part, output in outputs.items():
             output.truncate(state["sizes"][part])
             output.seek(0, os.SEEK_END)
-        for flat, lengths in _encoded(tokenizer, pairs, state["done"]):
-            longest, shortest = lengths.max(1), lengths.min(1)
+        for block in _encoded(tokenizer, pairs, state["done"]):
+            longest, shortest = (choose(*(ids.lengths for ids in block)) for choose in (np.maximum, np.minimum))
             too_long = longest > (np.inf if max_length is None else max_length)
             uneven = longest > (np.inf if max_length_ratio is None else max_length_ratio * shortest)
             keep = ~(too_long | uneven)
             outputs["index"].write((state["done"] + np.flatnonzero(keep)).astype("<i8").tobytes())
-            for i, side in enumerate(SIDES):
-                ids = flat[i][np.repeat(keep, lengths[:, i])].astype(dtypes[side])
-                outputs[f"{side}.ids"].write(ids.tobytes())
-                ends = state["pieces"][i] + np.cumsum(lengths[keep, i])
+            for i, (side, ids) in enumerate(zip(SIDES, block, strict=True)):
+                kept = ids.flat[np.repeat(keep, ids.lengths)]
+                outputs[f"{side}.ids"].write(kept.astype(dtypes[side]).tobytes())
+                ends = state["pieces"][i] + np.cumsum(ids.lengths[keep])
                 outputs[f"{side}.offsets"].write(ends.astype("<i8").tobytes())
-                state["pieces"][i] += len(ids)
+                state["pieces"][i] += len(kept)
             state["done"] += len(keep)
             state["length"] += int(too_long.sum())
             state["ratio"] += int((uneven & ~too_long).sum())
@@ -118,18 +115,17 @@ def _write(journal: Path, state: dict[str, Any]) -> None:
         beside.write_text(json.dumps(state))
 
 
-def _encoded(tokenizer: Tokenizer, pairs: Pairs, first: int) -> Iterator[Block]:
+def _encoded(tokenizer: Tokenizer, pairs: Pairs, first: int) -> Iterator[tuple[Ragged, Ragged]]:
     """The blocks of a split from a pair on."""
-    count = len(pairs.src)
-    blocks = range(first, count, BLOCK)
-    if count - first < MANY:
+    blocks = range(first, len(pairs.src), BLOCK)
+    if len(blocks) * BLOCK < MANY:
         encoder = Encoder(tokenizer, pairs)
         yield from (encoder(start) for start in blocks)
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks, and not the threads
     workers = os.cpu_count() or 1
     with ProcessPoolExecutor(workers, context, _begin_worker, (tokenizer, pairs)) as pool:
-        waiting: deque[Future[Block]] = deque()
+        waiting: deque[Future[tuple[Ragged, Ragged]]] = deque()
         for start in track(blocks, "encoding", console=Console(stderr=True), transient=True):
             waiting.append(pool.submit(_work, start))
             if len(waiting) > 2 * workers:  # no more than the disk takes
@@ -138,39 +134,57 @@ def _encoded(tokenizer: Tokenizer, pairs: Pairs, first: int) -> Iterator[Block]:
             yield waiting.popleft().result()
 
 
-class Encoder:
-    """``Tokenizer.encode``, but of every word once, which is some ten times as fast.
+class Words:
+    """``Tokenizer.encode``, but of every word once, which is many times as fast.
 
     SentencePiece learns no piece that reaches over a space, so the pieces of a line are those of its words.
     """
 
-    def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
+    def __init__(self, tokenizer: Tokenizer, side: str) -> None:
         self._tokenizer = tokenizer
-        self._pairs = pairs
-        # A space with nothing behind it; encode puts one before every line.
-        self._space = {side: tokenizer.encode([" "], side)[0][:1] for side in SIDES}
-        self._words = {side: {"": space} for side, space in self._space.items()}
+        self._side = side
+        self._forget()
 
-    def __call__(self, start: int) -> Block:
-        """The block of pairs that begins at ``start``."""
-        flat, lengths = [], []
-        for lines, side in zip(self._pairs, SIDES, strict=True):
-            rows = self.encode(lines[start : start + BLOCK], side)
-            counts = [sum(map(len, words)) for words in rows]
-            lengths.append(np.array(counts, np.int64))
-            pieces = chain.from_iterable(chain.from_iterable(rows))
-            flat.append(np.fromiter(pieces, np.int32, count=sum(counts)))
-        return flat, np.stack(lengths, axis=1)
+    def _forget(self) -> None:
+        space = self._tokenizer.encode([" "], self._side)[0][:1]  # encode puts another one before every line
+        self._places = {"": 0}
+        self._flat, self._lengths = np.array(space, np.int32), np.array([len(space)])
 
-    def encode(self, lines: Sequence[str], side: str) -> list[list[list[int]]]:
-        """The ids of each word of each line."""
-        split = [line.replace("▁", " ").split(" ") if line else [] for line in lines]
-        if len(self._words[side]) > WORDS:
-            self._words[side] = {"": self._space[side]}
-        words = self._words[side]
-        new = list({word for line in split for word in line if word not in words})
-        words.update(zip(new, self._tokenizer.encode(new, side), strict=True))
-        return [[words[word] for word in line] for line in split]
+    def encode(self, lines: Sequence[str]) -> Ragged:
+        """The ids of each line."""
+        if len(self._places) > WORDS:
+            self._forget()
+        text = " ".join(lines).replace("▁", " ")
+        words = text.split(" ")
+        places = np.fromiter(map(self._places.get, words, repeat(-1)), np.int64, count=len(words))
+        if len(unknown := np.flatnonzero(places < 0)):
+            self._learn({words[i] for i in unknown})
+            places[unknown] = [self._places[words[i]] for i in unknown]
+        counts = np.array([line.count(" ") + line.count("▁") + 1 for line in lines])
+        lengths = self._lengths[places]
+        ends = np.cumsum(counts)
+        lengths[(ends - 1)[np.array([not line for line in lines], bool)]] = 0  # the word of an empty line is none
+        flat, _ = take(self._flat, (np.cumsum(self._lengths) - self._lengths)[places], lengths)
+        return Ragged(flat, np.diff(np.concatenate([[0], np.cumsum(lengths)[ends - 1]])))
+
+    def _learn(self, words: Set[str]) -> None:
+        new = sorted(words)
+        rows = self._tokenizer.encode(new, self._side)
+        self._places |= zip(new, count(len(self._places)))
+        self._flat = np.concatenate([self._flat, np.fromiter(chain.from_iterable(rows), np.int32)])
+        self._lengths = np.concatenate([self._lengths, np.array([*map(len, rows)])])
+
+
+class Encoder:
+    """The blocks of a split."""
+
+    def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
+        self._sides = [(lines, Words(tokenizer, side)) for lines, side in zip(pairs, SIDES, strict=True)]
+
+    def __call__(self, start: int) -> tuple[Ragged, Ragged]:
+        """The ids of the block of pairs that begins at ``start``."""
+        src, tgt = (words.encode(lines[start : start + BLOCK]) for lines, words in self._sides)
+        return src, tgt
 
 
 _encoder: Encoder
@@ -182,5 +196,5 @@ def _begin_worker(tokenizer: Tokenizer, pairs: Pairs) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
 
 
-def _work(start: int) -> Block:
+def _work(start: int) -> tuple[Ragged, Ragged]:
     return _encoder(start)

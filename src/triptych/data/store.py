@@ -6,28 +6,17 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triptych.data.corpus import TRAIN, Corpus
 from triptych.data.encoding import encode_split, growing
+from triptych.data.ragged import Ragged, take
 from triptych.tokenizer import Tokenizer
 from triptych.vocabulary import SIDES
 
 _FORMAT = 2
-
-
-class Ragged(NamedTuple):
-    """Bare ids of some sentences, one after the other: flat (pieces,), and their lengths (B,)."""
-
-    flat: NDArray[np.integer]
-    lengths: NDArray[np.int64]
-
-    def rows(self) -> list[NDArray[np.integer]]:
-        """The ids of each sentence."""
-        return np.split(self.flat, np.cumsum(self.lengths)[:-1])
 
 
 class Store:
@@ -77,9 +66,7 @@ class Store:
         """Bare ids of one side of the given pairs."""
         rows, offsets = np.asarray(rows), self.offsets[side]
         starts = offsets[rows]
-        lengths = offsets[rows + 1] - starts
-        places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
-        return Ragged(self.ids[side][places], lengths)
+        return take(self.ids[side], starts, offsets[rows + 1] - starts)
 
     @property
     def report(self) -> list[str]:
