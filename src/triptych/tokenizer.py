@@ -133,6 +133,8 @@ class Tokenizer:
             return cls(settings, {name: (folder / f"{name}.model").read_bytes() for name in names})
         except FileNotFoundError as error:
             raise UserError(f"'{folder}' holds no tokenizer: {Path(error.filename).name} is missing.") from error
+        except TypeError as error:
+            raise UserError(f"'{folder}' is of another version of triptych, and this one cannot read it.") from error
 
 
 def seed_sampling(seed: int) -> None:
