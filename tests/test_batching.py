@@ -214,6 +214,15 @@ def test_validation_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None
     assert [texts[i] for i in range(20)] == corpus.splits["validation"].src
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_loading_leaves_the_generator_of_dropout_alone(corpus: ToyCorpus, cache: Path, workers: int) -> None:
+    data = translation_data(corpus, cache, workers=workers)
+    loaders, before = (data.train_dataloader(), data.val_dataloader()), torch.get_rng_state()
+    for loader in loaders:
+        next(iter(loader))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Path) -> None:
     plain = list(translation_data(corpus, cache, steps=3).train_dataloader())
     drawn, again = (list(translation_data(corpus, cache, 0.3, steps=3).train_dataloader()) for _ in range(2))

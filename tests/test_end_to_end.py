@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -113,8 +114,13 @@ def test_load_translates_and_scores(trained: Path) -> None:
     assert loaded.score(["The cat eats.", "The dog sleeps."], ["x", "Le chien dort."])[1] == pytest.approx(
         alone[0], abs=1e-4
     )
+    assert loaded.translate(line for line in ["The cat eats."]) == texts[2:]
     with pytest.raises(UserError, match="1 sources and 2 targets"):
         loaded.score(["a"], ["b", "c"])
+    with pytest.raises(UserError, match="not one string"):
+        loaded.translate("The cat eats.")
+    with pytest.raises(UserError, match="not one string"):
+        loaded.score("same", "size")
 
 
 def test_translate_keeps_order_and_lines(trained: Path) -> None:
@@ -204,6 +210,18 @@ def test_two_ranks_train_as_one(tmp_path: Path) -> None:
     assert results[0]["validation"]["loss"] == pytest.approx(results[1]["validation"]["loss"], rel=1e-4)
 
 
+def test_a_training_that_diverges_says_so(tmp_path: Path) -> None:
+    done = command_line("train", *TINY, "optimizer.schedule.peak=1e9", "log_every=1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.fullmatch(r"triptych: the loss is not finite at step \d+: .*\n", done.stderr)
+
+
+def test_a_log_in_a_file_has_a_line_a_validation(tmp_path: Path) -> None:
+    said = run(tmp_path, "train", *TINY, "budget.steps=4", "validation.every=2").stdout
+    line = r"^step 2/4: loss [\d.]+, tokens/s [\d,]+, perplexity [\d.]+, bleu [\d.]+, left 0:\d\d$"
+    assert re.search(line, said, re.MULTILINE)
+
+
 def test_a_sweep_names_the_job_that_fails_and_goes_on(tmp_path: Path) -> None:
     done = command_line("train", "-m", *TINY, "budget.steps=2", "model.num_heads=3,2", cwd=tmp_path)
     assert done.returncode == 2
@@ -217,10 +235,18 @@ def losses(folder: Path) -> dict[int, float]:
         return {int(row["step"]): float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]}
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_an_interrupted_run_goes_on_to_the_same_end(how: signal.Signals, tmp_path: Path) -> None:
-    """The same stream of batches, the same losses, the same scores as an uninterrupted run."""
-    arguments = [*TINY, "budget.steps=40", "validation.every=5", "model=transformer", "model.dropout=0.1"]
+@pytest.mark.parametrize(
+    ("how", "more"),
+    [
+        (signal.SIGKILL, ["tokenizer.sampling=0.1"]),
+        (signal.SIGINT, []),
+        (signal.SIGTERM, ["strategy.workers=2", "tokenizer.sampling=0.1"]),
+    ],
+    ids=["kill", "ctrl-c", "term"],
+)
+def test_an_interrupted_run_goes_on_to_the_same_end(how: signal.Signals, more: list[str], tmp_path: Path) -> None:
+    """The same stream of batches, the same losses, weights and scores as an uninterrupted run."""
+    arguments = [*TINY, "budget.steps=40", "validation.every=5", "model=transformer", "model.dropout=0.1", *more]
     run(tmp_path, "train", *arguments, "output=whole")
     process = subprocess.Popen(
         [sys.executable, "-m", "triptych", "train", *arguments, "output=cut"],
@@ -232,16 +258,21 @@ def test_an_interrupted_run_goes_on_to_the_same_end(how: signal.Signals, tmp_pat
     while not list(tmp_path.glob("cut/*/checkpoints/last.ckpt")) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(process.pid, how)
-    assert process.wait(timeout=60) != 0
+    statuses = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130, signal.SIGTERM: 143}
+    assert process.wait(timeout=60) == statuses[how]
     assert not list(tmp_path.glob("cut/*/result.json")), "it was done before it could be interrupted"
     resumed = run(tmp_path, "train", *arguments, "output=cut")
     (step,) = (int(line.split()[-1]) for line in resumed.stdout.splitlines() if "going on from step" in line)
-    assert step % 5 == 0 or how == signal.SIGINT, "Ctrl-C saves at any step, and nothing else does"
+    assert step % 5 == 0 or how != signal.SIGKILL, "signals save at any step"
     whole, cut = only(tmp_path / "whole"), only(tmp_path / "cut")
     one, other = (json.loads((folder / "result.json").read_text()) for folder in (whole, cut))
     assert one["data"]["token_stream"] == other["data"]["token_stream"]
     for key in ("tokens_src", "tokens_tgt", "flops"):
         assert one["train"][key] == other["train"][key]
-    assert other["validation"]["loss"] == pytest.approx(one["validation"]["loss"], rel=1e-4)
-    assert other["test"]["test"]["chrf"] == pytest.approx(one["test"]["test"]["chrf"], abs=0.1)
+    assert other["validation"]["loss"] == one["validation"]["loss"]
+    assert other["test"]["test"]["chrf"] == one["test"]["test"]["chrf"]
+    last = [
+        torch.load(folder / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"] for folder in (whole, cut)
+    ]
+    assert all(torch.equal(tensor, last[1][name]) for name, tensor in last[0].items())
     assert losses(cut) == pytest.approx(losses(whole), rel=1e-3)

@@ -307,7 +307,7 @@ def test_modes_are_restored_module_by_module() -> None:
 
 
 def test_a_diverged_model_is_an_error() -> None:
-    with pytest.raises(FloatingPointError, match="not finite"):
+    with pytest.raises(UserError, match="not finite"):
         run(make_search(), TableModel([[math.nan] * 5] * 4), [4])
 
 

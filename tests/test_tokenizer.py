@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,7 +138,7 @@ def test_a_part_of_the_lines_is_spread_over_all(cache: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
-def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, algorithm: str) -> None:
+def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, tmp_path: Path, algorithm: str) -> None:
     tokenizer = trainer(algorithm=algorithm, sampling=0.5).fit(TEXT, cache)
 
     def draw(seed: int) -> list[list[int]]:
@@ -146,6 +149,16 @@ def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, algorithm: st
     assert draw(1) != draw(2)
     assert draw(1) != tokenizer.encode(ENGLISH, "src")
     assert tokenizer.decode(draw(1), "src") == ENGLISH
+    tokenizer.save(tmp_path)
+    code = (
+        "import sys, json; from pathlib import Path; from triptych.tokenizer import Tokenizer, seed_sampling;"
+        "tokenizer = Tokenizer.load(Path(sys.argv[1])); seed_sampling(1);"
+        "print(json.dumps(tokenizer.encode(json.load(sys.stdin), 'src', sample=True)))"
+    )
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], input=json.dumps(ENGLISH), capture_output=True, text=True, check=True
+    )
+    assert json.loads(elsewhere.stdout) == draw(1), "another process draws otherwise"
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "unigram"])

@@ -11,6 +11,10 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     if name == "load":  # imported when used: the command line starts without torch
         from triptych.translator import load

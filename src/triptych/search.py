@@ -124,7 +124,7 @@ class Search:
             For each sentence, its at most N best hypotheses, best first.
 
         Raises:
-            FloatingPointError: the model's logits are not numbers.
+            UserError: the model's logits are not numbers.
         """
         results: list[list[Hypothesis]] = [[] for _ in range(len(src))]
         with _evaluating(model):
@@ -144,7 +144,7 @@ class Search:
                 if not torch.equal(rows, torch.arange(len(logits), device=rows.device)):
                     state = select_rows(state, rows)
         if not all(results):
-            raise FloatingPointError("The model's logits are not finite: it has diverged, or its weights are broken.")
+            raise UserError("the model's logits are not finite: training has diverged; lower the learning rate.")
         return results
 
     def _begin(self, src_lengths: Tensor) -> Beams:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,13 @@ from triptych.runs import RunFolder
 from triptych.search import Search, decode
 from triptych.tokenizer import Tokenizer
 from triptych.training.loss import linear_cross_entropy
+
+
+def as_list(lines: Iterable[str]) -> list[str]:
+    """Raises ``UserError`` for one string, which would pass for a list of its letters."""
+    if isinstance(lines, str):
+        raise UserError(f"a list of lines is wanted, not one string; give [{lines[:30]!r}].")
+    return list(lines)
 
 
 def one_line(text: str) -> str:
@@ -44,14 +51,15 @@ class Translator:
         self.checkpoint = checkpoint
         self.device = next(model.parameters()).device
 
-    def translate(self, lines: Sequence[str], search: Search | None = None, search_tokens: int = 4096) -> list[str]:
+    def translate(self, lines: Iterable[str], search: Search | None = None, search_tokens: int = 4096) -> list[str]:
         """One translation a line, in the order of the lines; an empty line stays empty."""
         return [best[0][0] if best else "" for best in self.n_best(lines, search, search_tokens)]
 
     def n_best(
-        self, lines: Sequence[str], search: Search | None = None, search_tokens: int = 4096
+        self, lines: Iterable[str], search: Search | None = None, search_tokens: int = 4096
     ) -> list[list[tuple[str, float]]]:
         """Up to ``search.n_best`` translations a line, best first, each with its score; none for an empty line."""
+        lines = as_list(lines)
         filled = [i for i, line in enumerate(lines) if line.strip()]
         ids = self.tokenizer.encode([lines[i] for i in filled], "src")
         search = search or instantiate(self.config.search)
@@ -63,12 +71,13 @@ class Translator:
         return results
 
     @torch.inference_mode()
-    def score(self, src: Sequence[str], tgt: Sequence[str], search_tokens: int = 4096) -> list[float]:
+    def score(self, src: Iterable[str], tgt: Iterable[str], search_tokens: int = 4096) -> list[float]:
         """log p(target | source) of each pair, in nats, ``</s>`` included.
 
         Raises:
-            UserError: lists of unequal length.
+            UserError: lists of unequal length, or strings in their place.
         """
+        src, tgt = as_list(src), as_list(tgt)
         if len(src) != len(tgt):
             raise UserError(f"score was given {len(src)} sources and {len(tgt)} targets; give as many of each.")
         sources, targets = self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")

@@ -36,7 +36,8 @@ def evaluate(config: DictConfig) -> None:
     search = instantiate(config.search)
     translator = load(config.run, config.checkpoint, config.device)
     corpus = instantiate(translator.config.data)
-    check_text(runs.RunFolder(Path(config.run).expanduser()), corpus)
+    folder = runs.RunFolder(Path(config.run).expanduser())
+    check_text(folder, corpus)
     if config.split not in corpus.splits:
         raise UserError(f"split={config.split} is unknown; the run's data has {', '.join(corpus.splits)}.")
     found = evaluation.evaluate(
@@ -50,14 +51,17 @@ def evaluate(config: DictConfig) -> None:
     limit = f"{search.max_length_ratio:g}x+{search.max_length_extra:g}"
     how = f"beam{search.beam_size}.alpha{search.length_penalty:g}.length{limit}"
     name = f"{config.split}.{translator.checkpoint}.{how}"
-    evaluation.save(found, runs.RunFolder(Path(config.run).expanduser()), name)
+    evaluation.save(found, folder, name)
     scores = found.scores
+    checkpoint, count = translator.checkpoint, scores["sentences"]
+    print(f"{config.split}: {count:,} sentences, checkpoint {checkpoint}, beam {search.beam_size}")
     print(f"BLEU {scores['bleu']:.2f}  {scores['bleu_signature']}")
     print(f"chrF {scores['chrf']:.2f}  {scores['chrf_signature']}")
     print(f"mean smoothed sentence BLEU over pieces {scores['sentence_bleu_pieces']:.2f}  (not comparable with BLEU)")
     for row in scores["by_length"]:
         if row["sentences"]:
             print(f"  {row['label']:>6} words  {row['sentences']:5} sentences  BLEU {row['bleu']:.2f}")
+    print(f"translations: {folder.translations / name}.txt")
 
 
 def check_text(folder: runs.RunFolder, corpus: Corpus) -> None:

@@ -14,6 +14,7 @@ from lightning.pytorch.loggers import CSVLogger, Logger
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
 
 import triptych
 from triptych import accounting, checkpoints, evaluation, runs, translator
@@ -22,9 +23,19 @@ from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.training.callbacks import AtomicCheckpoints, Progress, SaveOnInterrupt, ValidationBleu, best_and_last
+from triptych.training.callbacks import (
+    TERMINATED,
+    AtomicCheckpoints,
+    ProgressBar,
+    ProgressLines,
+    SaveOnSignal,
+    ValidationBleu,
+    best_and_last,
+)
 from triptych.training.consumed import Consumed
 from triptych.training.task import TranslationTask
+
+IN_TERMINAL = Console().is_terminal
 
 
 @rank_zero_only
@@ -74,6 +85,7 @@ class Experiment:
         csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
         self.loggers: list[Logger] = [csv, *([instantiate(config.logger)] if config.logger else [])]
         self.trainer = self._trainer(callbacks)
+        self._check_precision()
         self.device = self.trainer.strategy.root_device
 
     def fit(self) -> None:
@@ -93,6 +105,8 @@ class Experiment:
         except (KeyboardInterrupt, SystemExit) as stop:  # Lightning makes the one of the other
             saved = checkpoints.step_of(self.folder.last) if self.folder.last.exists() else 0
             say(f"stopped; the same command goes on from step {saved:,}.")
+            if isinstance(stop, SystemExit) and stop.code == TERMINATED:
+                raise
             raise KeyboardInterrupt from stop
 
     def finish(self, digest: str) -> None:
@@ -136,6 +150,12 @@ class Experiment:
                 f"validation.every={every} make {validations}; lower one of the two."
             )
 
+    def _check_precision(self) -> None:
+        """Lightning takes another one, with a warning, where the device does not have it."""
+        asked, got = str(self.config.strategy.precision), str(self.trainer.precision)
+        if asked.split("-")[0] != got.split("-")[0]:
+            raise UserError(f"strategy.precision={asked} does not work here; {got} does.")
+
     def _check_optimizer(self) -> None:
         """Lightning would make it only when training begins."""
         try:
@@ -171,6 +191,7 @@ class Experiment:
                 plugins=[AtomicCheckpoints()],
                 callbacks=callbacks,
                 use_distributed_sampler=False,
+                enable_progress_bar=IN_TERMINAL,
                 enable_model_summary=False,
                 default_root_dir=self.folder.path,
             )
@@ -242,8 +263,8 @@ class Experiment:
         )
         return [
             validation,
-            Progress(),
-            SaveOnInterrupt(self.folder.last),
+            ProgressBar() if IN_TERMINAL else ProgressLines(),
+            SaveOnSignal(self.folder.last),
             *best_and_last(
                 self.folder.checkpoints, monitor=self.config.checkpoint.monitor, keep=self.config.checkpoint.average
             ),

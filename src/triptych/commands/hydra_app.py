@@ -94,10 +94,12 @@ def explain_config(error: BaseException) -> str:
         return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
     if found := re.search(r"Error merging override (.*)", text):
         return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
+    if found := re.search(r"Ambiguous value for argument '([^']+)'", text):
+        return f"{found[1]} names several values; add -m to run each of them."
     if "Config group override" in text:  # which must name a file, and was read as a number
         return f"{' and '.join(_of_no_file(sys.argv[2:]))} names no file of conf/."
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return "; ".join(lines[:2]).rstrip(".") + "."
+    return "; ".join(lines[:2]).replace(":;", ":").rstrip(".") + "."
 
 
 def _of_no_file(overrides: Sequence[str]) -> list[str]:

@@ -109,6 +109,9 @@ def register() -> None:
 def check(config: DictConfig) -> None:
     """Raises ``UserError`` for what the schema cannot refuse: types of constructors' values, and values."""
     check_types(config)
+    for key in ("model", "data", "tokenizer", "loss", "search"):
+        if "_target_" not in config[key]:
+            raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
     given = [key for key in ("steps", "epochs", "tokens") if config.budget[key] is not None]
     if len(given) != 1:
         raise UserError(

@@ -220,15 +220,17 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
     """``{folder}/{prefix}.{language}`` or the same with ``.gz``.
 
     Raises:
-        UserError: where neither is there, naming the languages that are.
+        UserError: where both are there, or neither, naming the languages that are.
     """
     plain = folder / f"{prefix}.{language}"
-    for path in (plain, plain.with_name(f"{plain.name}.gz")):
-        if path.is_file():
-            return path
+    there = [path for path in (plain, plain.with_name(f"{plain.name}.gz")) if path.is_file()]
+    if len(there) > 1:
+        raise UserError(f"data: both '{plain}' and '{there[1].name}' are there; keep one of them.")
+    if there:
+        return there[0]
     if not plain.parent.is_dir():
         raise UserError(f"data.dir: there is no folder '{plain.parent}'.")
     stem = f"{plain.name.removesuffix(language)}"
-    there = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
-    known = f"'{prefix}' is there in {', '.join(sorted(there))}" if there else f"nothing there is named '{stem}*'"
-    raise UserError(f"data: there is neither '{plain}' nor '{plain.name}.gz'; {known}.")
+    others = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
+    known = f"'{prefix}' is there in {', '.join(sorted(others))}" if others else f"nothing there is named '{stem}*'"
+    raise UserError(f"data.dir={folder} has neither '{plain.name}' nor '{plain.name}.gz'; {known}.")

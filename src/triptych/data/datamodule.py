@@ -99,6 +99,7 @@ class TranslationData(lightning.LightningDataModule):
             num_workers=self._workers,
             persistent_workers=self._workers > 0,
             pin_memory=torch.cuda.is_available(),
+            generator=torch.Generator(),  # without one of its own, a loader draws from the one that dropout uses
         )
 
 

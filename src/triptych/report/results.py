@@ -114,9 +114,12 @@ def refuse_mixtures(runs: Sequence[Run]) -> None:
             found: dict[str, list[str]] = defaultdict(list)
             for run in runs:
                 if test_set in run.tests:
-                    found[str(run.tests[test_set].get(key))].append(run.name)
+                    found[str(run.tests[test_set].get(key))].append(str(run.folder))
             if len(found) > 1:
-                sides = "; ".join(f"{value} in {', '.join(names)}" for value, names in found.items())
+                sides = "; ".join(
+                    f"{value} in {folders[0]}" + (f" and {len(folders) - 1:,} more" if len(folders) > 1 else "")
+                    for value, folders in found.items()
+                )
                 raise UserError(
                     f"test.{test_set}.{key} differs between runs ({sides}): "
                     "train them with the same data and search, or report them from separate folders."

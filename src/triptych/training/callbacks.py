@@ -1,4 +1,4 @@
-"""What happens beside training: BLEU, samples, progress, and saving on Ctrl-C."""
+"""What happens beside training: BLEU, samples, progress, and saving on Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import lightning
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint, RichProgressBar
@@ -88,8 +88,44 @@ class ValidationBleu(Callback):
         self.validations = state_dict["validations"]
 
 
-class Progress(RichProgressBar):
-    """Lightning's bar, with the loss, tokens a second, and the time left of the whole budget."""
+class Clock:
+    """What is told of a training while it runs."""
+
+    SHOWN: ClassVar = {
+        "loss": ("train/loss", "{:.3f}"),
+        "tokens/s": ("train/tokens_per_second", "{:,.0f}"),
+        "perplexity": ("validation/perplexity", "{:.2f}"),
+        "bleu": ("validation/bleu", "{:.1f}"),
+    }
+
+    def __init__(self, trainer: lightning.Trainer) -> None:
+        self.start = (time.perf_counter(), trainer.global_step)
+
+    def values(self, trainer: lightning.Trainer, task: lightning.LightningModule) -> dict[str, str]:
+        """Loss, tokens a second, the latest validation, and the time left of the whole budget."""
+        latest = getattr(task, "latest", {})
+        values = {name: form.format(latest[key]) for name, (key, form) in self.SHOWN.items() if key in latest}
+        done = trainer.global_step - self.start[1]
+        if done:
+            left = (trainer.max_steps - trainer.global_step) * (time.perf_counter() - self.start[0]) / done
+            values["left"] = f"{int(left) // 60}:{int(left) % 60:02d}"
+        return values
+
+
+class ProgressLines(Callback):
+    """One line a validation, for logs in files."""
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._clock = Clock(trainer)
+
+    def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        if trainer.is_global_zero:
+            told = ", ".join(f"{name} {value}" for name, value in self._clock.values(trainer, pl_module).items())
+            print(f"step {trainer.global_step:,}/{trainer.max_steps:,}: {told}", flush=True)
+
+
+class ProgressBar(RichProgressBar):
+    """Lightning's bar in a terminal."""
 
     def configure_columns(self, trainer: lightning.Trainer) -> list[Any]:
         """What it is, the bar, and steps done; the epochs, times and rates of batches would be told twice."""
@@ -100,22 +136,10 @@ class Progress(RichProgressBar):
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         super().on_train_start(trainer, pl_module)
-        self._start = (time.perf_counter(), trainer.global_step)
+        self._clock = Clock(trainer)
 
     def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
-        latest = getattr(pl_module, "latest", {})
-        shown = {
-            "loss": ("train/loss", "{:.3f}"),
-            "tokens/s": ("train/tokens_per_second", "{:,.0f}"),
-            "perplexity": ("validation/perplexity", "{:.2f}"),
-            "bleu": ("validation/bleu", "{:.1f}"),
-        }
-        values = {name: form.format(latest[key]) for name, (key, form) in shown.items() if key in latest}
-        done = trainer.global_step - self._start[1]
-        if done:
-            left = (trainer.max_steps - trainer.global_step) * (time.perf_counter() - self._start[0]) / done
-            values["left"] = f"{int(left) // 60}:{int(left) % 60:02d}"
-        return values
+        return dict(self._clock.values(trainer, pl_module))
 
 
 class AtomicCheckpoints(TorchCheckpointIO):
@@ -130,40 +154,59 @@ TOGETHER = 20
 """Optimizer steps after which several ranks ask each other whether one of them was told to stop."""
 
 
-class SaveOnInterrupt(Callback):
-    """Ctrl-C ends training after the optimizer step at hand, and loses nothing; a second one ends it at once."""
+TERMINATED = 128 + signal.SIGTERM
+"""The exit status of a process that was told to stop by SIGTERM, as schedulers do."""
+
+
+class SaveOnSignal(Callback):
+    """Ctrl-C and SIGTERM end training after the optimizer step at hand, and lose nothing; a second one ends it at once.
+
+    Raises:
+        KeyboardInterrupt: after Ctrl-C.
+        SystemExit: after SIGTERM, with the status ``TERMINATED``.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.asked = False
-        self._before = signal.getsignal(signal.SIGINT)
+        self.asked = 0
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def on_fit_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        signal.signal(signal.SIGINT, self._note)
+        for number in self._before:
+            signal.signal(number, self._note)
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         alone = trainer.world_size == 1
         due = batch_idx % trainer.accumulate_grad_batches == 0 and (alone or trainer.global_step % TOGETHER == 0)
-        if due and any(gather(self.asked)):
+        if due and (asked := max(gather(self.asked))):
             # The batch at hand is counted as ready already, by which validations would come one step early.
             trainer.fit_loop.epoch_loop.batch_progress.total.ready -= 1
             trainer.save_checkpoint(self.path)
-            raise KeyboardInterrupt
+            self._stop(asked)
 
     def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        self._restore()
 
     def on_exception(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
     ) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        self._restore()
 
-    def _note(self, *_: Any) -> None:
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, _: Any) -> None:
         if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
+            self._stop(number)
+        self.asked = number
+
+    def _stop(self, number: int) -> None:
+        if number == signal.SIGTERM:
+            raise SystemExit(TERMINATED)
+        raise KeyboardInterrupt
 
 
 def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:

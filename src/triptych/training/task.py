@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from torch.optim import Optimizer
 from torchmetrics import MeanMetric
 
 from triptych.batch import Batch
+from triptych.errors import UserError
 from triptych.models.base import TranslationModel
 from triptych.training.consumed import Consumed
 from triptych.training.loss import LossParts, TranslationLoss
@@ -111,9 +113,17 @@ class TranslationTask(lightning.LightningModule):
             self.trainer.should_stop = True  # by which Lightning validates, and saves, at the end of any budget
 
     def _log_window(self) -> None:
-        """Logs what has passed since the last line: only here does training wait for the device."""
+        """Logs what has passed since the last line: only here does training wait for the device.
+
+        Raises:
+            UserError: the loss is not a number any more.
+        """
         names = ("loss", "translation", "autoencode", "translation_tokens", "autoencode_tokens")
         sums = dict(zip(names, self._sums(names), strict=True))
+        if not math.isfinite(sums["loss"]):
+            raise UserError(
+                f"the loss is not finite at step {self.global_step:,}: training has diverged; lower the learning rate."
+            )
         tokens = self.consumed.tokens_src + self.consumed.tokens_tgt
         now = time.perf_counter()
         values = {
