@@ -24,10 +24,9 @@ class Prepared:
     model: TranslationModel
 
     def report(self) -> list[str]:
-        """What was read, what was dropped, and what was built, a line each."""
+        """What was dropped, and what was built, a line each."""
         total, non_embedding = accounting.parameters(self.model)
         return [
-            *self.corpus.report,
             *self.stores["train"].report,
             f"tokenizer: {self.tokenizer.name}, trained on {self.tokenizer.lines:,} lines",
             f"model: {total:,} parameters, {non_embedding:,} without embeddings",

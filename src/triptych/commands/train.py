@@ -49,6 +49,8 @@ def train(config: DictConfig) -> None:
     give_back_freed_memory()
     keep_freed_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)
+    for line in corpus.report:
+        say(line)
     prepared = prepare(config, corpus)
     experiment = Experiment(config, folder, prepared)
     for line in prepared.report():
