@@ -133,7 +133,7 @@ def test_a_part_of_the_lines_is_spread_over_all(cache: Path, monkeypatch: pytest
     monkeypatch.setattr(SentencePieceTrainer, "_train", train)
     text = Text(("en", "fr"), {"train": (lines[0], lines[1])})
     tokenizer = trainer(train_lines=3, vocab_size=None, algorithm="char").fit(text, cache)
-    assert seen == [["src 0", "src 4", "src 8", "tgt 0", "tgt 4", "tgt 8"]]
+    assert seen == [["src 0", "src 3", "src 6", "tgt 0", "tgt 3", "tgt 6"]]
     assert tokenizer.lines == 6
 
 

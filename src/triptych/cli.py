@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 
 from triptych.errors import UserError
 
@@ -64,21 +63,19 @@ def usage() -> str:
 
 def explain(error: BaseException) -> str | None:
     """A user's mistake in one sentence; None for an error of ours."""
-    cause: BaseException | None = error
-    while cause is not None:
+    causes = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    for cause in causes:
         if isinstance(cause, UserError):
             return str(cause)
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; give a place that can be used."
-    if {type(error).__module__.split(".")[0], raised_in(error)} & {"hydra", "omegaconf"}:
+    of_hydra = type(error).__module__.split(".")[0] in ("hydra", "omegaconf")
+    for cause in causes if of_hydra else [error]:
+        if isinstance(cause, OSError) and cause.strerror:
+            place = f"{cause.filename}: " if cause.filename else ""
+            return f"{place}{cause.strerror[0].lower()}{cause.strerror[1:]}; give a place that can be used."
+    if of_hydra or (isinstance(error, ValueError) and "Config group override" in str(error)):
         from triptych.commands.hydra_app import explain_config
 
         return explain_config(error)
     return None
-
-
-def raised_in(error: BaseException) -> str:
-    """The package whose code raised it."""
-    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return frame.f_globals["__name__"].split(".")[0]

@@ -29,14 +29,16 @@ def read(path: Path) -> Iterator[str]:
     Raises:
         UserError: for a file that cannot be unpacked, or bytes that are not UTF-8, with the line's number.
     """
-    number, rest = 0, b""
+    number, parts = 0, list[bytes]()
     for block in _blocks(path):
-        whole, newline, rest = (rest + block).rpartition(b"\n")
+        whole, newline, rest = block.rpartition(b"\n")
         if newline:
-            lines = _decode(path, whole, number)
+            lines = _decode(path, b"".join([*parts, whole]), number)
             number += len(lines)
+            parts = []
             yield from lines
-    if rest:
+        parts.append(rest)
+    if rest := b"".join(parts):
         yield from _decode(path, rest, number)
 
 

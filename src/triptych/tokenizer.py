@@ -53,6 +53,7 @@ class Settings:
     """What identifies a trained tokenizer, kept beside its models."""
 
     name: str
+    algorithm: str
     fingerprint: str
     languages: tuple[str, str]
     joint: bool
@@ -65,6 +66,7 @@ class Tokenizer:
 
     Attributes:
         name: for tables, such as ``bpe-joint-8000``.
+        algorithm: one of ``ALGORITHMS``.
         fingerprint: 16 hexadecimal digits over the settings and the training text.
         languages: source and target language.
         joint: whether both sides share one vocabulary.
@@ -75,6 +77,7 @@ class Tokenizer:
 
     def __init__(self, settings: Settings, models: Mapping[str, bytes]) -> None:
         self.name = settings.name
+        self.algorithm = settings.algorithm
         self.fingerprint = settings.fingerprint
         self.languages = settings.languages
         self.joint = settings.joint
@@ -92,7 +95,7 @@ class Tokenizer:
             tgt_tag=TGT_TAG,
         )
 
-    def encode(self, lines: Sequence[str], side: str, sample: bool = False) -> list[list[int]]:
+    def encode(self, lines: Sequence[str], side: str, sample: bool = False, threads: int = -1) -> list[list[int]]:
         """Text to bare ids, without ``<s>``, ``</s>`` or a tag; an empty line gives an empty list.
 
         Args:
@@ -100,10 +103,11 @@ class Tokenizer:
             sample: draw one of the line's segmentations, by BPE dropout (Provilkov et al. 2020) with probability
                 ``sampling``, or from the unigram lattice (Kudo 2018) with smoothing ``sampling``. The draw depends on
                 the last ``seed_sampling`` and on what this thread has drawn since.
+            threads: to encode with, unless sampling; -1 for as many as there are cores.
         """
         processor = self._processors[side]
         if not sample:
-            return processor.encode(list(lines))
+            return processor.encode(list(lines), num_threads=threads)
         # One thread, since every further one would start from the same seed.
         return processor.encode(list(lines), enable_sampling=True, alpha=self.sampling, nbest_size=-1, num_threads=1)
 
@@ -198,6 +202,7 @@ class SentencePieceTrainer:
             models = {name: self._train(lines, corpus.languages) for name, lines in texts.items()}
             settings = Settings(
                 name=self._name(models),
+                algorithm=self.algorithm,
                 fingerprint=fingerprint,
                 languages=corpus.languages,
                 joint=self.joint,
@@ -213,7 +218,9 @@ class SentencePieceTrainer:
         return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
 
     def _sample(self, lines: Sequence[str]) -> Sequence[str]:
-        return lines if self.train_lines is None else lines[:: -(-len(lines) // self.train_lines)]
+        if self.train_lines is None or len(lines) <= self.train_lines:
+            return lines
+        return [lines[i * len(lines) // self.train_lines] for i in range(self.train_lines)]
 
     def _name(self, models: Mapping[str, bytes]) -> str:
         sizes = [sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size() for model in models.values()]

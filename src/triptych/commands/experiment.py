@@ -166,7 +166,8 @@ class Experiment:
     def _check_lengths(self) -> None:
         """Of every pair, and of the longest translation of every sentence that will be translated."""
         for split, store in self.prepared.stores.items():
-            for src, tgt in np.unique(store.lengths, axis=0).tolist():
+            src_lengths, tgt_lengths = store.lengths.astype(np.int64).T
+            for src, tgt in (divmod(pair, 2**32) for pair in np.unique(src_lengths << 32 | tgt_lengths).tolist()):
                 self.prepared.model.check_lengths(src, tgt)
                 if split != TRAIN:
                     self.prepared.model.check_lengths(src, 1 + int(self.search.limit(torch.tensor(src))))

@@ -97,16 +97,20 @@ def explain_config(error: BaseException) -> str:
     if found := re.search(r"Ambiguous value for argument '([^']+)'", text):
         return f"{found[1]} names several values; add -m to run each of them."
     if "Config group override" in text:  # which must name a file, and was read as a number
-        return f"{' and '.join(_of_no_file(sys.argv[2:]))} names no file of conf/."
+        return f"{', '.join(_of_no_file(sys.argv[2:])) or text}: there is no such file in conf/."
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return "; ".join(lines[:2]).replace(":;", ":").rstrip(".") + "."
 
 
 def _of_no_file(overrides: Sequence[str]) -> list[str]:
     """Those that choose an option of a group, and none that it has."""
-    chosen = [override.partition("=") for override in overrides]
-    groups = [(conf_dir() / key.partition("@")[0], value, "".join((key, *rest, value))) for key, *rest, value in chosen]
-    return [override for group, value, override in groups if group.is_dir() and not (group / f"{value}.yaml").exists()]
+    wrong = []
+    for override in overrides:
+        key, _, values = override.partition("=")
+        group = conf_dir() / key.lstrip("+~").partition("@")[0]
+        if group.is_dir() and not all((group / f"{value}.yaml").exists() for value in values.split(",")):
+            wrong.append(override)
+    return wrong
 
 
 def suggestion(key: str) -> str:

@@ -32,9 +32,10 @@ def train(config: DictConfig) -> None:
     from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
     from triptych.training.callbacks import close
 
+    for place in (config.output, config.cache):
+        require_folder(Path(place).expanduser())
     corpus = instantiate(config.data)
     digest = runs.config_hash(config, corpus.fingerprint)
-    require_folder(Path(config.output).expanduser())
     folder = runs.find(Path(config.output).expanduser(), HydraConfig.get().overrides.task, digest)
     config.run_dir = str(folder.path)
     OmegaConf.resolve(config)

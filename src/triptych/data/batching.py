@@ -40,7 +40,7 @@ def plan(lengths: Lengths, tokens: int, seed: int, epoch: int) -> list[Rows]:
         UserError: where a pair alone is over the budget.
     """
     random = np.random.default_rng([seed, epoch])
-    shuffled = random.random(len(lengths)).argsort().astype(np.int32)
+    shuffled = random.random(len(lengths)).argsort(kind="stable").astype(np.int32)
     batches = _cut(_by_length(shuffled, lengths), lengths, tokens)
     return [batches[i] for i in random.permutation(len(batches))]
 

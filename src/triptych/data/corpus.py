@@ -22,6 +22,7 @@ from triptych.files import replacing
 from triptych.vocabulary import SIDES
 
 TRAIN, VALIDATION = "train", "validation"
+_FORMAT = 1
 _BLOCK = 10_000
 """Pairs checked and stored at a time."""
 
@@ -177,8 +178,9 @@ def read_splits(
 
 def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool) -> Path:
     """The folder that holds the checked lines of two files, which it makes unless they are as they were then."""
-    known = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    key = hashlib.sha256(json.dumps([known, drop_empty]).encode()).hexdigest()[:16]
+    stats = [(str(file.resolve()), file.stat()) for file in files]
+    known = [[path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for path, stat in stats]
+    key = hashlib.sha256(json.dumps([_FORMAT, known, drop_empty]).encode()).hexdigest()[:16]
     folder = cache / "text" / key
     if not folder.exists():
         with replacing(folder) as beside:

@@ -6,11 +6,12 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence, Set
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import chain, count, repeat
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ def encode_split(
             state["ratio"] += int((uneven & ~too_long).sum())
             for part, output in outputs.items():
                 output.flush()
+                os.fsync(output.fileno())  # the journal must never be ahead of the disk
                 state["sizes"][part] = output.tell()
             _write(journal, state)
     if state["done"] == state["length"] + state["ratio"]:
@@ -123,7 +125,7 @@ def _encoded(tokenizer: Tokenizer, pairs: Pairs, first: int) -> Iterator[tuple[R
         yield from (encoder(start) for start in blocks)
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks, and not the threads
-    workers = os.cpu_count() or 1
+    workers = min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, context, _begin_worker, (tokenizer, pairs)) as pool:
         waiting: deque[Future[tuple[Ragged, Ragged]]] = deque()
         for start in track(blocks, "encoding", console=Console(stderr=True), transient=True):
@@ -134,10 +136,23 @@ def _encoded(tokenizer: Tokenizer, pairs: Pairs, first: int) -> Iterator[tuple[R
             yield waiting.popleft().result()
 
 
+class Lines:
+    """``Tokenizer.encode``, in arrays."""
+
+    def __init__(self, tokenizer: Tokenizer, side: str) -> None:
+        self._tokenizer = tokenizer
+        self._side = side
+
+    def encode(self, lines: Sequence[str]) -> Ragged:
+        """The ids of each line."""
+        return Ragged.of(self._tokenizer.encode(lines, self._side, threads=1))
+
+
 class Words:
     """``Tokenizer.encode``, but of every word once, which is many times as fast.
 
-    SentencePiece learns no piece that reaches over a space, so the pieces of a line are those of its words.
+    SentencePiece learns no piece that reaches over a space, so the pieces of a line are those of its words. Not of the
+    unigram model, which settles ties by sums of 32 bits over the whole line.
     """
 
     def __init__(self, tokenizer: Tokenizer, side: str) -> None:
@@ -169,21 +184,22 @@ class Words:
 
     def _learn(self, words: Set[str]) -> None:
         new = sorted(words)
-        rows = self._tokenizer.encode(new, self._side)
+        ids = Ragged.of(self._tokenizer.encode(new, self._side, threads=1))
         self._places |= zip(new, count(len(self._places)))
-        self._flat = np.concatenate([self._flat, np.fromiter(chain.from_iterable(rows), np.int32)])
-        self._lengths = np.concatenate([self._lengths, np.array([*map(len, rows)])])
+        self._flat = np.concatenate([self._flat, ids.flat])
+        self._lengths = np.concatenate([self._lengths, ids.lengths])
 
 
 class Encoder:
     """The blocks of a split."""
 
     def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
-        self._sides = [(lines, Words(tokenizer, side)) for lines, side in zip(pairs, SIDES, strict=True)]
+        kind = Lines if tokenizer.algorithm == "unigram" else Words
+        self._sides = [(lines, kind(tokenizer, side)) for lines, side in zip(pairs, SIDES, strict=True)]
 
     def __call__(self, start: int) -> tuple[Ragged, Ragged]:
         """The ids of the block of pairs that begins at ``start``."""
-        src, tgt = (words.encode(lines[start : start + BLOCK]) for lines, words in self._sides)
+        src, tgt = (encoder.encode(lines[start : start + BLOCK]) for lines, encoder in self._sides)
         return src, tgt
 
 
@@ -194,6 +210,14 @@ def _begin_worker(tokenizer: Tokenizer, pairs: Pairs) -> None:
     global _encoder
     _encoder = Encoder(tokenizer, pairs)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed tells nobody."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+    os._exit(1)
 
 
 def _work(start: int) -> tuple[Ragged, Ragged]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +15,12 @@ class Ragged(NamedTuple):
 
     flat: NDArray[np.integer]
     lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """From a list of ids for each sentence."""
+        lengths = np.fromiter(map(len, rows), np.int64, count=len(rows))
+        return cls(np.fromiter(chain.from_iterable(rows), np.int32, count=int(lengths.sum())), lengths)
 
     def rows(self) -> list[NDArray[np.integer]]:
         """The ids of each sentence."""

@@ -169,11 +169,12 @@ class SaveOnSignal(Callback):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.asked = 0
-        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        self._before: dict[signal.Signals, Any] = {}
 
-    def on_fit_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        for number in self._before:
-            signal.signal(number, self._note)
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """After Lightning has put up its own handlers, which would stop training without saving."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._note)
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
@@ -186,6 +187,11 @@ class SaveOnSignal(Callback):
             trainer.save_checkpoint(self.path)
             self._stop(asked)
 
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """The last step is saved already, and a process that was told to stop does not go on to the test sets."""
+        if asked := max(gather(self.asked)):
+            self._stop(asked)
+
     def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
         self._restore()
 
@@ -195,8 +201,8 @@ class SaveOnSignal(Callback):
         self._restore()
 
     def _restore(self) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        while self._before:
+            signal.signal(*self._before.popitem())
 
     def _note(self, number: int, _: Any) -> None:
         if self.asked:

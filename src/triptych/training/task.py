@@ -176,7 +176,7 @@ class TranslationTask(lightning.LightningModule):
         checkpoint["tokenizer"] = self.tokenizer
         checkpoint["consumed"] = gather(self.consumed.state_dict())
         checkpoint["seconds"] = self.seconds
-        checkpoint["random"] = gather(random_state())
+        checkpoint["random"] = gather(self._random or random_state())
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.consumed.load_state_dict(checkpoint["consumed"][self.global_rank])

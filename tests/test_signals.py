@@ -1,0 +1,61 @@
+"""A training that is told to stop saves where it is, and says by its exit status who told it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import lightning
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from triptych.training.callbacks import TERMINATED, SaveOnSignal
+
+STEPS = 6
+
+
+class Signalled(lightning.LightningModule):
+    """Trains one number, and is sent a signal in the middle of a batch."""
+
+    def __init__(self, number: signal.Signals, batch: int) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(()))
+        self.number, self.batch = number, batch
+
+    def training_step(self, batch: torch.Tensor, batch_idx: int) -> torch.Tensor:
+        if batch_idx == self.batch:
+            os.kill(os.getpid(), self.number)
+        return self.weight * 1.0
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, TERMINATED), (signal.SIGINT, 1)])
+@pytest.mark.parametrize("step", [0, 2, STEPS - 1], ids=["first", "middle", "last"])
+def test_saves_after_the_step_at_hand(
+    tmp_path: Path, number: signal.Signals, status: int, accumulate: int, step: int
+) -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    trainer = lightning.Trainer(
+        accelerator="cpu",
+        max_steps=STEPS,
+        max_epochs=1,
+        accumulate_grad_batches=accumulate,
+        callbacks=[SaveOnSignal(tmp_path / "last.ckpt")],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    module = Signalled(number, batch=step * accumulate)
+    with pytest.raises(SystemExit) as stopped:
+        trainer.fit(module, DataLoader(torch.zeros(STEPS * accumulate)))
+    assert stopped.value.code == status
+    assert trainer.global_step == step + 1
+    if step < STEPS - 1:  # the last step is saved by whatever saves the end of a training
+        assert torch.load(tmp_path / "last.ckpt", weights_only=True)["global_step"] == step + 1
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
