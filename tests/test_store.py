@@ -32,9 +32,8 @@ def corpus() -> Corpus:
 
 @pytest.fixture
 def tokenizer(corpus: Corpus, tmp_path: Path) -> Tokenizer:
-    return SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False, train_lines=None).fit(
-        corpus, tmp_path
-    )
+    trainer = SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False, train_lines=None)
+    return trainer.fit(corpus, tmp_path)
 
 
 def test_holds_what_the_tokenizer_gives(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -104,14 +103,14 @@ def test_goes_on_where_it_was_cut_off(
     prepare(corpus, tokenizer, tmp_path / "whole", 10, None)
     encode, starts = encoding.Encoder.__call__, []
 
-    def dies(self: encoding.Encoder, start: int) -> tuple[Ragged, Ragged]:
+    def dies(self: encoding.Encoder, start: int, stop: int) -> tuple[Ragged, Ragged]:
         starts.append(start)
         if len(starts) == 3:
             (folder,) = (tmp_path / "cut" / "stores").glob(".letters-*[!k]")
             with (folder / "train.src.ids").open("r+b" if torn else "ab") as ids:
                 ids.truncate(2) if torn else ids.write(b"half of a blo")
             raise KeyboardInterrupt
-        return encode(self, start)
+        return encode(self, start, stop)
 
     monkeypatch.setattr(encoding.Encoder, "__call__", dies)
     with pytest.raises(KeyboardInterrupt):
@@ -126,6 +125,7 @@ def test_processes_encode_what_one_does(
     corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(corpus, tokenizer, tmp_path / "one", 10, None)
+    monkeypatch.setattr(encoding, "BLOCK", 1)  # of which training has five
     monkeypatch.setattr(encoding, "MANY", 4)
     prepare(corpus, tokenizer, tmp_path / "many", 10, None)
     assert files(tmp_path / "many") == files(tmp_path / "one")
@@ -141,18 +141,15 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @given(st.lists(st.text(alphabet="aeéx ▁'.\t\u3000\u00a0漢", max_size=30), max_size=5), st.integers(0, 199))
-def test_word_by_word_gives_the_pieces_of_the_line(
-    trained: tuple[Tokenizer, Corpus], texts: list[str], place: int
-) -> None:
+def test_blocks_hold_the_pieces_of_their_lines(trained: tuple[Tokenizer, Corpus], texts: list[str], place: int) -> None:
     tokenizer, corpus = trained
-    for side, lines in zip(SIDES, corpus.splits["train"], strict=True):
-        texts = [*texts, lines[place], f"  {lines[place]} "]
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(encoding, "WORDS", 3)
-            kind = encoding.Lines if tokenizer.algorithm == "unigram" else encoding.Words
-            words = kind(tokenizer, side)
-            for _ in range(2):
-                assert [row.tolist() for row in words.encode(texts).rows()] == tokenizer.encode(texts, side)
+    sides = [[*texts, lines[place], f"  {lines[place]} "] for lines in corpus.splits["train"]]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(encoding, "WORDS", 3)
+        encoder = encoding.Encoder(tokenizer, Pairs(*sides))
+        for _ in range(2):
+            for ids, lines, side in zip(encoder(0, len(sides[0])), sides, SIDES, strict=True):
+                assert [row.tolist() for row in ids.rows()] == tokenizer.encode(lines, side)
 
 
 def test_of_two_that_build_one_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, tmp_path: Pat
 
     def draw(seed: int) -> list[list[int]]:
         seed_sampling(seed)
-        return tokenizer.encode(ENGLISH, "src", sample=True)
+        return tokenizer.sample(ENGLISH, "src")
 
     assert draw(1) == draw(1)
     assert draw(1) != draw(2)
@@ -153,7 +153,7 @@ def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, tmp_path: Pat
     code = (
         "import sys, json; from pathlib import Path; from triptych.tokenizer import Tokenizer, seed_sampling;"
         "tokenizer = Tokenizer.load(Path(sys.argv[1])); seed_sampling(1);"
-        "print(json.dumps(tokenizer.encode(json.load(sys.stdin), 'src', sample=True)))"
+        "print(json.dumps(tokenizer.sample(json.load(sys.stdin), 'src')))"
     )
     elsewhere = subprocess.run(
         [sys.executable, "-c", code, tmp_path], input=json.dumps(ENGLISH), capture_output=True, text=True, check=True

@@ -95,21 +95,25 @@ class Tokenizer:
             tgt_tag=TGT_TAG,
         )
 
-    def encode(self, lines: Sequence[str], side: str, sample: bool = False, threads: int = -1) -> list[list[int]]:
+    def encode(self, lines: Sequence[str], side: str, threads: int = -1) -> list[list[int]]:
         """Text to bare ids, without ``<s>``, ``</s>`` or a tag; an empty line gives an empty list.
 
         Args:
             side: ``src`` or ``tgt``.
-            sample: draw one of the line's segmentations, by BPE dropout (Provilkov et al. 2020) with probability
-                ``sampling``, or from the unigram lattice (Kudo 2018) with smoothing ``sampling``. The draw depends on
-                the last ``seed_sampling`` and on what this thread has drawn since.
-            threads: to encode with, unless sampling; -1 for as many as there are cores.
+            threads: to encode with; -1 for as many as there are cores.
         """
-        processor = self._processors[side]
-        if not sample:
-            return processor.encode(list(lines), num_threads=threads)
+        return self._processors[side].encode(list(lines), num_threads=threads)
+
+    def sample(self, lines: Sequence[str], side: str) -> list[list[int]]:
+        """The same, of each line a segmentation that is drawn.
+
+        By BPE dropout (Provilkov et al. 2020) with probability ``sampling``, or from the unigram lattice (Kudo 2018)
+        with smoothing ``sampling``. The draw depends on the last ``seed_sampling`` and on what this thread has drawn
+        since.
+        """
+        drawn = {"enable_sampling": True, "alpha": self.sampling, "nbest_size": -1}
         # One thread, since every further one would start from the same seed.
-        return processor.encode(list(lines), enable_sampling=True, alpha=self.sampling, nbest_size=-1, num_threads=1)
+        return self._processors[side].encode(list(lines), num_threads=1, **drawn)
 
     def decode(self, ids: Sequence[Sequence[int]], side: str) -> list[str]:
         """Ids to text. Special ids are dropped, except ``<unk>``, which shows as `` ⁇ ``."""

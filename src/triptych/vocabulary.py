@@ -7,8 +7,8 @@ from dataclasses import dataclass
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 """Ids of <pad>, <unk>, <s> and </s>, the same in every vocabulary."""
 
-
 SIDES = ("src", "tgt")
+"""Source and target, as keys and in the names of files."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Corpora: sentence pairs from files, checked, with a report of what the checks found.
 
-A pair with an empty side is dropped from
-training and kept everywhere else: a test set is never shortened, or its scores would not be the published test set's.
+A pair with an empty side is dropped from training and kept everywhere else: a test set is never shortened, or its
+scores would not be the published test set's.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from triptych.vocabulary import SIDES
 
 TRAIN, VALIDATION = "train", "validation"
 _FORMAT = 1
+"""Of the stored text; another one reads every file anew."""
 _BLOCK = 10_000
 """Pairs checked and stored at a time."""
 

@@ -104,7 +104,7 @@ class TranslationData(lightning.LightningDataModule):
 
 
 class Resample:
-    """Segments training text anew (``Tokenizer.encode`` with ``sample``), pair by pair of the corpus."""
+    """Segments training text anew (``Tokenizer.sample``), pair by pair of the corpus."""
 
     def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
         self.tokenizer = tokenizer
@@ -113,7 +113,7 @@ class Resample:
     def __call__(self, stored: Ragged, index: Rows, side: str, limit: float) -> Ragged:
         """New ids of the pairs ``index``; a line that comes out with more than ``limit`` pieces keeps the old ones."""
         lines = self.pairs[SIDES.index(side)]
-        drawn = self.tokenizer.encode([lines[i] for i in index], side, sample=True)
+        drawn = self.tokenizer.sample([lines[i] for i in index], side)
         rows = [old if len(new) > limit else new for old, new in zip(stored.rows(), drawn, strict=True)]
         return Ragged(np.concatenate(rows).astype(stored.flat.dtype), np.array([len(row) for row in rows]))
 

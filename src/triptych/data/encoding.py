@@ -31,9 +31,8 @@ BLOCK = 20_000
 """Pairs encoded at a time: Python's lists of ids are some twenty times as large as the arrays made of them."""
 MANY = 10 * BLOCK
 """Pairs from which on it is worth starting processes, and showing how far they are."""
-
 WORDS = 500_000
-"""Words kept with their pieces, some 100 MB."""
+"""Words of a side kept with their pieces, some 100 MB a process."""
 PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
 
 
@@ -122,21 +121,21 @@ def _encoded(tokenizer: Tokenizer, pairs: Pairs, first: int) -> Iterator[tuple[R
     blocks = range(first, len(pairs.src), BLOCK)
     if len(blocks) * BLOCK < MANY:
         encoder = Encoder(tokenizer, pairs)
-        yield from (encoder(start) for start in blocks)
+        yield from (encoder(start, start + BLOCK) for start in blocks)
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks, and not the threads
     workers = min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, context, _begin_worker, (tokenizer, pairs)) as pool:
         waiting: deque[Future[tuple[Ragged, Ragged]]] = deque()
         for start in track(blocks, "encoding", console=Console(stderr=True), transient=True):
-            waiting.append(pool.submit(_work, start))
+            waiting.append(pool.submit(_work, start, start + BLOCK))
             if len(waiting) > 2 * workers:  # no more than the disk takes
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
-class Lines:
+class WholeLines:
     """``Tokenizer.encode``, in arrays."""
 
     def __init__(self, tokenizer: Tokenizer, side: str) -> None:
@@ -148,7 +147,7 @@ class Lines:
         return Ragged.of(self._tokenizer.encode(lines, self._side, threads=1))
 
 
-class Words:
+class WordByWord:
     """``Tokenizer.encode``, but of every word once, which is many times as fast.
 
     SentencePiece learns no piece that reaches over a space, so the pieces of a line are those of its words. Not of the
@@ -194,12 +193,12 @@ class Encoder:
     """The blocks of a split."""
 
     def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
-        kind = Lines if tokenizer.algorithm == "unigram" else Words
+        kind = WholeLines if tokenizer.algorithm == "unigram" else WordByWord
         self._sides = [(lines, kind(tokenizer, side)) for lines, side in zip(pairs, SIDES, strict=True)]
 
-    def __call__(self, start: int) -> tuple[Ragged, Ragged]:
-        """The ids of the block of pairs that begins at ``start``."""
-        src, tgt = (encoder.encode(lines[start : start + BLOCK]) for lines, encoder in self._sides)
+    def __call__(self, start: int, stop: int) -> tuple[Ragged, Ragged]:
+        """The ids of the pairs from ``start`` up to ``stop``."""
+        src, tgt = (encoder.encode(lines[start:stop]) for lines, encoder in self._sides)
         return src, tgt
 
 
@@ -220,5 +219,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(start: int) -> tuple[Ragged, Ragged]:
-    return _encoder(start)
+def _work(start: int, stop: int) -> tuple[Ragged, Ragged]:
+    return _encoder(start, stop)

@@ -17,6 +17,7 @@ from triptych.tokenizer import Tokenizer
 from triptych.vocabulary import SIDES
 
 _FORMAT = 2
+"""Of the stored ids; another one encodes every corpus anew."""
 
 
 class Store:
