@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "triptych"
 FLOORS = [
-    {"errors", "files", "lines", "vocabulary", "batch", "tokenizer"},
+    {"errors", "files", "lines", "vocabulary", "batch", "state", "tokenizer"},
     {"layers"},
     {"models", "data", "metrics"},
     {"search", "accounting"},

@@ -10,11 +10,11 @@ from conftest import triptych
 MODEL = '''
 """A bag of source words, and the last target word: no order, no attention."""
 
-import torch
 from torch import nn
 
 from triptych.batch import Prediction
 from triptych.models.base import TranslationModel, keep_targets, padding_mask
+from triptych.state import State
 
 
 class BagOfWords(TranslationModel):
@@ -24,16 +24,19 @@ class BagOfWords(TranslationModel):
         self.tgt = nn.Embedding(vocabulary.tgt_size, size)
 
     def forward(self, batch, trace=None):
-        bag = self.start(batch.src, batch.src_lengths)["bag"]
+        bag = self.bag(batch.src, batch.src_lengths)
         hidden, targets = keep_targets(self.tgt(batch.tgt[:, :-1]) + bag[:, None], batch)
-        return Prediction(hidden, self.tgt.weight, targets, torch.zeros_like(targets, dtype=torch.bool))
+        return Prediction(hidden, self.tgt.weight, targets, num_source=0)
+
+    def bag(self, src, src_lengths):
+        visible = padding_mask(src, src_lengths)[:, 0, 0, :, None]
+        return (self.src(src) * visible).sum(1) / src_lengths[:, None]
 
     def start(self, src, src_lengths):
-        visible = padding_mask(src, src_lengths)[:, 0, 0, :, None]
-        return {"bag": (self.src(src) * visible).sum(1) / src_lengths[:, None]}
+        return State(hypothesis={"bag": self.bag(src, src_lengths)})
 
     def step(self, tokens, state):
-        return (self.tgt(tokens) + state["bag"]) @ self.tgt.weight.T, state
+        return (self.tgt(tokens) + state.hypothesis["bag"]) @ self.tgt.weight.T, state
 
     def attention_maps(self, batch):
         return []

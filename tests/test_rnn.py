@@ -134,7 +134,7 @@ def test_decoders_are_their_formulas(model: RNN) -> None:
     state = model.start(batch.src, batch.src_lengths)
     entries: tuple[Tensor, ...] = () if decoder.entry is None else decoder.entry.weight.chunk(decoder.entered)
     cells = [torch_cell(layer, entries[i] if i < len(entries) else None) for i, layer in enumerate(decoder.layers)]
-    states = [layer.unbind(1) for layer in state["carried"].unbind(1)]
+    states = [layer.unbind(1) for layer in state.hypothesis["carried"].unbind(1)]
     fed = torch.zeros(1, 6).double()
     expected = []
     for y in (model.scale * model.vocabularies.tgt(batch.tgt[:, :-1])).unbind(1):
@@ -176,7 +176,7 @@ def test_combinations_keep_the_contract(model: RNN) -> None:
         )
     ]
     torch.testing.assert_close(prediction.hidden, torch.cat(alone))
-    assert not prediction.is_source.any()
+    assert prediction.num_source == 0
 
 
 @torch.no_grad()
@@ -203,9 +203,10 @@ def test_flops_are_counted(model: RNN) -> None:
 def test_final_states_reach_a_decoder_of_another_depth(depths: tuple[int, int]) -> None:
     model = build(attention="none", encoder_layers=depths[0], decoder_layers=depths[1])
     state = model.start(torch.tensor([[6, 7, 3]]), torch.tensor([3]))
-    assert list(state) == ["carried"]
+    assert list(state.hypothesis) == ["carried"]
+    assert not state.sentence
     other = model.start(torch.tensor([[8, 7, 3]]), torch.tensor([3]))
-    assert ((state["carried"] - other["carried"]).abs() > 1e-6).all()
+    assert ((state.hypothesis["carried"] - other.hypothesis["carried"]).abs() > 1e-6).all()
 
 
 def test_dropout_is_for_training_alone(batch: Batch) -> None:

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from triptych.batch import Batch, Prediction
 from triptych.errors import UserError
-from triptych.models.base import AttentionMap, State, Trace, TranslationModel
+from triptych.models.base import AttentionMap, Trace, TranslationModel
 from triptych.search import Search, decode
+from triptych.state import State
 from triptych.vocabulary import BOS, EOS, PAD
 
 MODULUS = 100_003
@@ -41,13 +42,13 @@ class HashModel(TranslationModel):
         code = torch.ones(len(src), dtype=torch.long)
         for i in range(src.shape[1]):
             code = torch.where(i < src_lengths, (code * 31 + src[:, i]) % MODULUS, code)
-        return {"code": code}
+        return State(hypothesis={"code": code})
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         assert not torch.is_grad_enabled()
         self.rows.append(len(tokens))
-        code = (state["code"] * 37 + tokens + 1) % MODULUS
-        return self.table[code], {"code": code}
+        code = (state.hypothesis["code"] * 37 + tokens + 1) % MODULUS
+        return self.table[code], State(hypothesis={"code": code})
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
         raise NotImplementedError
@@ -71,11 +72,12 @@ class TableModel(HashModel):
         self.logits = torch.tensor(logits)
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
-        return {"position": torch.zeros(len(src), dtype=torch.long)}
+        return State(hypothesis={"position": torch.zeros(len(src), dtype=torch.long)})
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         self.rows.append(len(tokens))
-        return self.logits[state["position"]], {"position": state["position"] + 1}
+        position = state.hypothesis["position"]
+        return self.logits[position], State(hypothesis={"position": position + 1})
 
 
 def make_search(**changes: object) -> Search:

@@ -5,10 +5,13 @@ B sentences, S source and T target positions, N positions that carry a target, D
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -25,6 +28,7 @@ class Batch:
         src_lengths: (B,) tokens of each source row, ``</s>`` counted.
         tgt_lengths: (B,) tokens of each target row, ``<s>`` and ``</s>`` counted.
         index: (B,) each pair's place in the corpus.
+        host_lengths: (2, B) both lengths again, in the host's memory: sizes that follow from them wait for no device.
         step_tokens: (2,) source pieces (without ``</s>``) and predicted target tokens (without ``<s>``) of the whole
             optimizer step that this batch belongs to, over all its accumulated batches and ranks.
     """
@@ -34,6 +38,7 @@ class Batch:
     src_lengths: Tensor
     tgt_lengths: Tensor
     index: Tensor
+    host_lengths: NDArray[np.int64]
     step_tokens: Tensor
 
     @classmethod
@@ -51,6 +56,7 @@ class Batch:
             src_lengths=src_lengths,
             tgt_lengths=tgt_lengths,
             index=torch.arange(len(rows_src)) if index is None else torch.tensor(list(index)),
+            host_lengths=torch.stack([src_lengths, tgt_lengths]).numpy(),
             step_tokens=torch.stack([(src_lengths - 1).sum(), (tgt_lengths - 1).sum()]),
         )
 
@@ -58,15 +64,20 @@ class Batch:
         return self.src.shape[0]
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
-        return Batch(**{name: value.to(device, non_blocking=non_blocking) for name, value in vars(self).items()})
+        return self._each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
-        return Batch(**{name: value.pin_memory() for name, value in vars(self).items()})
+        return self._each(Tensor.pin_memory)
+
+    def _each(self, move: Callable[[Tensor], Tensor]) -> Batch:
+        tensors: dict[str, Any] = {name: move(x) for name, x in vars(self).items() if isinstance(x, Tensor)}
+        return replace(self, **tensors)
 
 
 @dataclass
 class Prediction:
-    """The N positions that carry a target, padding gone, ordered by sentence, then by position.
+    """The N positions that carry a target, padding gone: first those of source tokens, then those of target tokens,
+    each ordered by sentence, then by position.
 
     Logits are ``hidden @ weight.T``, made by the loss in chunks and never kept whole.
 
@@ -74,11 +85,11 @@ class Prediction:
         hidden: (N, D) final hidden vectors.
         weight: (V, D) the output projection.
         targets: (N,) the ids to predict.
-        is_source: (N,) True where the target is a source token (``L_AE``). A model that predicts them predicts
-            exactly ``src_lengths - 1`` a sentence; the others predict none.
+        num_source: how many of the targets are source tokens (``L_AE``). A model that predicts them predicts exactly
+            ``src_lengths - 1`` a sentence; the others predict none.
     """
 
     hidden: Tensor
     weight: Tensor
     targets: Tensor
-    is_source: Tensor
+    num_source: int

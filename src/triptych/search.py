@@ -1,4 +1,4 @@
-"""Greedy and beam search: one implementation for every architecture, over ``start``, ``step`` and ``select_rows``.
+"""Greedy and beam search: one implementation for every architecture, over ``start``, ``step`` and ``State``.
 
 B sentences in the batch, A of them still searched, K the beam size, W live hypotheses a sentence (1 before the first
 step, K as soon as there are as many), C candidates a step, N the n-best kept, V pieces, n tokens generated so far.
@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from triptych.data.batching import plan_sorted
 from triptych.errors import UserError
-from triptych.models.base import TranslationModel, select_rows
+from triptych.models.base import TranslationModel
 from triptych.vocabulary import BOS, EOS, PAD
 
 
@@ -138,11 +138,8 @@ class Search:
                     settled = beams.select(done.nonzero()[:, 0])
                     for sentence, hypotheses in zip(settled.sentence.tolist(), settled.hypotheses(), strict=True):
                         results[sentence] = hypotheses
-                    beams, rows = beams.select(live), rows.index_select(0, live)
-                rows = rows.flatten()
-                # Selecting copies the whole cache: not needed while every hypothesis stays in its place.
-                if not torch.equal(rows, torch.arange(len(logits), device=rows.device)):
-                    state = select_rows(state, rows)
+                    beams, rows, state = beams.select(live), rows.index_select(0, live), state.select_sentences(live)
+                state = state.select_hypotheses(rows.flatten())
         if not all(results):
             raise UserError("the model's logits are not finite: training has diverged; lower the learning rate.")
         return results
@@ -204,15 +201,16 @@ class Search:
             Log-probability, hypothesis continued and token added, each (A, C).
         """
         (count, width), vocabulary = log_probs.shape, logits.shape[1]
-        next_log_probs = logits.float().log_softmax(dim=1)
-        next_log_probs[:, PAD] = next_log_probs[:, BOS] = -math.inf
-        totals = (log_probs[:, :, None] + next_log_probs.view(count, width, vocabulary)).flatten(1)
         # No more candidates than there are allowed tokens, so that the two forbidden ones never fill a place.
-        values, places = totals.topk(min(2 * self.beam_size, width * (vocabulary - 2)), dim=1)
-        places, order = places.sort(dim=1)
-        values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
-        places = places.gather(1, order)
-        return values, places // vocabulary, places % vocabulary
+        values, ids = logits.topk(min(2 * self.beam_size + 2, vocabulary), dim=1)  # each (A * W, M), in any order
+        ids, order = ids.sort(dim=1)
+        values = values.gather(1, order).float() - logits.float().logsumexp(dim=1, keepdim=True)
+        values = values.masked_fill((ids == PAD) | (ids == BOS), -math.inf)
+        totals = (log_probs[:, :, None] + values.view(count, width, -1)).flatten(1)  # by beam, then by id
+        totals, places = totals.sort(dim=1, descending=True, stable=True)
+        few = min(2 * self.beam_size, width * (vocabulary - 2))
+        totals, places = totals[:, :few], places[:, :few]
+        return totals, places // values.shape[1], ids.view(count, -1).gather(1, places)
 
     def _done(self, beams: Beams) -> Tensor:
         """(A,) whether a sentence is settled.

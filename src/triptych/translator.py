@@ -88,7 +88,7 @@ class Translator:
             prediction = self.model(batch)
             ones = torch.ones_like(prediction.targets, dtype=torch.float32)
             _, nll = linear_cross_entropy(prediction.hidden, prediction.weight, prediction.targets, ones, ones * 0)
-            of_pair = nll[~prediction.is_source].double().split((batch.tgt_lengths - 1).tolist())
+            of_pair = nll[prediction.num_source :].double().split((batch.tgt_lengths - 1).tolist())
             scores[rows] = [-float(tokens.sum()) for tokens in of_pair]
         return scores.tolist()
 

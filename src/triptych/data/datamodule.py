@@ -147,7 +147,15 @@ def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64
     """What ``Batch.from_ids`` does, without a Python object a token."""
     src_ids, src_lengths = _pad(src, begin=[])
     tgt_ids, tgt_lengths = _pad(tgt, begin=[BOS])
-    return Batch(src_ids, tgt_ids, src_lengths, tgt_lengths, torch.from_numpy(index), torch.from_numpy(step_tokens))
+    return Batch(
+        src=src_ids,
+        tgt=tgt_ids,
+        src_lengths=src_lengths,
+        tgt_lengths=tgt_lengths,
+        index=torch.from_numpy(index),
+        host_lengths=torch.stack([src_lengths, tgt_lengths]).numpy(),
+        step_tokens=torch.from_numpy(step_tokens),
+    )
 
 
 def _pad(ids: Ragged, begin: list[int]) -> tuple[Tensor, Tensor]:

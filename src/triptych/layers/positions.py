@@ -50,13 +50,17 @@ class Positions(nn.Module):
             nn.init.normal_(self.table.weight, std=0.02)
 
     def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
-        """Adds the vectors of positions (B or 1, T) to embedded (B, T, d_model); raises as ``check_length``."""
+        """Adds the vectors of positions (B or 1, T), which were checked, to embedded (B, T, d_model)."""
         if self.table is not None:
-            self.check_length(int(positions.max()) + 1)
             return embedded + self.table(positions)
         if self.kind.startswith("sinusoidal"):
             return embedded + sinusoid(positions, self.d_model, self.kind == "sinusoidal").to(embedded.dtype)
         return embedded
+
+    def check(self, positions: Tensor) -> None:
+        """As ``check_length``, of the furthest of positions (any shape); with a table, this waits for the device."""
+        if self.table is not None:
+            self.check_length(int(positions.max()) + 1)
 
     def check_length(self, length: int) -> None:
         """Raises ``UserError`` where a learned table has fewer than ``length`` positions."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
@@ -165,11 +167,11 @@ class Encoder(nn.Module):
     def layers(self) -> list[Layer]:
         return [layer for layer in self.stack if isinstance(layer, Layer)]
 
-    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, list[Carried]]:
-        """Embedded sources (B, S, I) of lengths (B,) to the memory (B, S, M), zero on padding, and what each layer
-        carries after the last word of each direction, (B, dirs * H)."""
-        # Packing is planned on the host: this waits for a GPU once a batch.
-        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    def forward(self, embedded: Tensor, host_lengths: NDArray[np.int64]) -> tuple[Tensor, list[Carried]]:
+        """Embedded sources (B, S, I) of lengths (B,), in the host's memory, to the memory (B, S, M), zero on padding,
+        and what each layer carries after the last word of each direction, (B, dirs * H)."""
+        lengths = torch.from_numpy(host_lengths)
+        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
         x, plan, finals = packed.data, packed[1:], []
         for i, layer in enumerate(self.layers):
             output, final = layer.read(PackedSequence(self.dropout(x), *plan))

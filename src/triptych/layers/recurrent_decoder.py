@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from triptych.layers.alignment import Alignment
 from triptych.layers.recurrent import Carried, Encoder, Layer, add_residual, init_gates
+from triptych.state import State
 
 
 class RecurrentDecoder(nn.Module):
@@ -83,8 +84,8 @@ class RecurrentDecoder(nn.Module):
     def layers(self) -> list[Layer]:
         return [layer for layer in self.stack if isinstance(layer, Layer)]
 
-    def start(self, memory: Tensor, finals: list[Carried], mask: Tensor) -> dict[str, Tensor]:
-        """The state before the first step, every tensor batch-first.
+    def start(self, memory: Tensor, finals: list[Carried], mask: Tensor) -> State:
+        """The state before the first step.
 
         Args:
             memory: (B, S, M) outputs of the encoder.
@@ -95,38 +96,38 @@ class RecurrentDecoder(nn.Module):
         bridged = [torch.tanh(bridge(part)) for bridge, part in zip(self.bridges, parts, strict=True)]
         # (B, L * parts, H) -> (B, L, parts, H), in the encoder's precision also under autocast
         carried = torch.stack(bridged, 1).to(memory.dtype).reshape(len(memory), -1, self.parts, self.hidden_size)
-        state = {"carried": carried}
+        sentence, hypothesis = {}, {"carried": carried}
         if self.alignment is not None:
             memory = memory if self.projection is None else self.projection(memory)
             keys = self.alignment.keys(memory)
-            state |= {"keys": keys, "memory": cast_once(memory), "mask": mask}
+            sentence = {"keys": keys, "memory": cast_once(memory), "mask": mask}
         if self.entry is not None and not self.asks_first:
-            state["fed"] = carried.new_zeros(len(memory), self.output.out_features)
-        return state
+            hypothesis["fed"] = carried.new_zeros(len(memory), self.output.out_features)
+        return State(sentence, hypothesis)
 
-    def forward(self, embedded: Tensor, state: dict[str, Tensor]) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
+    def forward(self, embedded: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
         """Some steps, one or all.
 
         Args:
-            embedded: (B, T, E) the tokens before each.
+            embedded: (B, T, E) the tokens before each; in search B = A * W, W hypotheses of each of A sentences.
             state: of ``start``, or of the call before.
 
         Returns:
             The hidden vectors (B, T, E), the weights (B, T, S) of attention, and the new state.
         """
-        carried = [layer.unbind(1) for layer in state["carried"].unbind(1)]
+        carried = [layer.unbind(1) for layer in state.hypothesis["carried"].unbind(1)]
         x = self.dropout(embedded)
-        fed = state.get("fed")
+        fed = state.hypothesis.get("fed")
         if self.entry is None:
             hidden, weights = self._at_once(x, carried, state)
         elif fed is None:
             hidden, weights = self._context_first(x, carried, state)
         else:
             hidden, weights, fed = self._input_feeding(x, carried, state, fed)
-        state = {**state, "carried": torch.stack([torch.stack(layer, 1) for layer in carried], 1)}
-        return hidden, weights, state if fed is None else {**state, "fed": fed}
+        new = {"carried": torch.stack([torch.stack(layer, 1) for layer in carried], 1)}
+        return hidden, weights, State(state.sentence, new if fed is None else {**new, "fed": fed})
 
-    def _at_once(self, x: Tensor, carried: list[Carried], state: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+    def _at_once(self, x: Tensor, carried: list[Carried], state: State) -> tuple[Tensor, Tensor | None]:
         for i, layer in enumerate(self.layers):
             output, carried[i] = layer(x if i == 0 else self.dropout(x), carried[i])
             x = add_residual(x, output, i, self.residual)
@@ -135,7 +136,7 @@ class RecurrentDecoder(nn.Module):
         context, weights = self._attend(x, state)
         return self._hidden(x, context), weights
 
-    def _context_first(self, x: Tensor, carried: list[Carried], state: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def _context_first(self, x: Tensor, carried: list[Carried], state: State) -> tuple[Tensor, Tensor]:
         tops, contexts, weights = [], [], []
         for inputs in self.layers[0].inputs(x).unbind(1):
             context, weight = self._attend(carried[self.asking][0].unsqueeze(1), state)
@@ -145,7 +146,7 @@ class RecurrentDecoder(nn.Module):
         return self._hidden(torch.stack(tops, 1), torch.cat(contexts, 1), x), torch.cat(weights, 1)
 
     def _input_feeding(
-        self, x: Tensor, carried: list[Carried], state: dict[str, Tensor], fed: Tensor
+        self, x: Tensor, carried: list[Carried], state: State, fed: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         hidden, weights = [], []
         for inputs in self.layers[0].inputs(x).unbind(1):
@@ -176,11 +177,13 @@ class RecurrentDecoder(nn.Module):
             x = add_residual(x, carried[i][0], i, self.residual)
         return x
 
-    def _attend(self, query: Tensor, state: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Queries (B, T, H) to contexts (B, T, M) and weights (B, T, S)."""
+    def _attend(self, query: Tensor, state: State) -> tuple[Tensor, Tensor]:
+        """Queries (B, T, H) to contexts (B, T, M) and weights (B, T, S); the hypotheses of a sentence ask together."""
         assert self.alignment is not None
-        context, weights = self.alignment(query, state["keys"], state["memory"], state["mask"])
-        return context, weights
+        keys, memory, mask = (state.sentence[name] for name in ("keys", "memory", "mask"))
+        together = query.reshape(len(keys), -1, query.shape[2])  # (A * W, T, H) -> (A, W * T, H)
+        context, weights = self.alignment(together, keys, memory, mask)
+        return context.view(*query.shape[:2], -1), weights.view(*query.shape[:2], -1)
 
     def _hidden(self, *features: Tensor) -> Tensor:
         """tanh(W_o [features] + b_o): (…, F) to (…, E)."""

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.layers.attention import Attention
+from triptych.layers.cache import Cache, see_newest
 from triptych.layers.positions import KINDS, Rotary, rotary
+from triptych.state import State
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
@@ -133,7 +134,7 @@ class Block(nn.Module):
         mask: Tensor | None = None,
         causal: bool = False,
         by: Rotary | None = None,
-        past: KeysValues | None = None,
+        past: Cache | None = None,
         memory: KeysValues | None = None,
         memory_mask: Tensor | None = None,
         traces: tuple[list[Tensor] | None, list[Tensor] | None] = (None, None),
@@ -143,14 +144,14 @@ class Block(nn.Module):
         Args:
             mask, causal: what self-attention may see, as in ``attend``.
             by: the rotations of these T positions.
-            past: keys and values (B, H, P, d) of earlier positions.
+            past: keys and values of earlier positions, to which those of x are added.
             memory: the encoder's keys and values for this block.
             memory_mask: (B, 1, 1, S), True where the memory is no padding.
             traces: where self-attention and cross-attention put their weights.
         """
         y = self._before(x, self.self_norm)
         key, value = self.self_attention.keys_values(y, by)
-        seen = (key, value) if past is None else (torch.cat([past[0], key], 2), torch.cat([past[1], value], 2))
+        seen = (key, value) if past is None else past.append(key, value)
         y = self.self_attention(y, seen, mask=mask, causal=causal, by=by, trace=traces[0])
         x = self._after(x, y, self.self_norm)
         if self.cross_attention is not None and self.cross_norm is not None:
@@ -184,6 +185,7 @@ class Stack(nn.Module):
 
     def __init__(self, sizes: Sizes, *, num_layers: int, cross: bool) -> None:
         super().__init__()
+        self.sizes = sizes
         self.rotary_size = sizes.key_size if sizes.positions == "rope" else None
         self.blocks = nn.ModuleList(Block(sizes, cross=cross) for _ in range(num_layers))
         self.norm = NORMS[sizes.norm](sizes.d_model) if sizes.pre_norm else nn.Identity()
@@ -197,6 +199,32 @@ class Stack(nn.Module):
     def rotations(self, positions: Tensor) -> Rotary | None:
         """The rotations of positions (B or 1, T), where this stack uses them."""
         return None if self.rotary_size is None else rotary(positions, self.rotary_size)
+
+    def step(self, x: Tensor, position: Tensor, state: State) -> tuple[Tensor, State]:
+        """One step of decoding: the W hypotheses of a sentence are W positions of one sequence, each of which sees its
+        own past alone.
+
+        Args:
+            x: (A, W, d_model) the newest tokens.
+            position: (A, 1) where they stand.
+            state: a row a sentence, ``position`` (A,), ``key.i`` and ``value.i`` (A, H, L or more, …) of each block,
+                and, where there is a memory, ``memory_key.i``, ``memory_value.i`` and ``memory_mask``; a row a
+                hypothesis, ``visible`` (A * W, L). Keys are written in place: a state is stepped from once.
+
+        Returns:
+            (A, W, d_model), and the new state.
+        """
+        sentence = {**state.sentence, "position": position.squeeze(1) + 1}
+        taken = state.hypothesis["visible"].shape[1]
+        visible = see_newest(state.hypothesis["visible"], x.shape[1])
+        mask = visible.view(len(x), 1, x.shape[1], -1)
+        by = self.rotations(position)
+        for i, block in enumerate(self):
+            cache = Cache(sentence[f"key.{i}"], sentence[f"value.{i}"], taken)
+            memory = (sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"]) if block.cross_attention else None
+            x, _ = block(x, mask=mask, by=by, past=cache, memory=memory, memory_mask=sentence.get("memory_mask"))
+            sentence[f"key.{i}"], sentence[f"value.{i}"] = cache.key, cache.value
+        return x, State(sentence, {"visible": visible})
 
     def flops(self, queries: int, memory: int = 0) -> int:
         """Of one forward pass; as ``Block.flops``."""

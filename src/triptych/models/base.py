@@ -9,10 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from triptych.batch import Batch, Prediction
+from triptych.state import State
 from triptych.vocabulary import PAD
-
-State = dict[str, Tensor]
-"""What decoding carries from step to step: named tensors, every one of them batch-first."""
 
 Trace = dict[str, list[Tensor]]
 """Attention weights by name, one (B, heads, queries, keys) tensor a layer, filled in by ``forward``."""
@@ -52,7 +50,10 @@ class TranslationModel(nn.Module, ABC):
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """One decoding step: the last tokens (B,), first ``<s>``, to logits (B, V) and a new state."""
+        """One decoding step: the last tokens (A * W,), first ``<s>``, to logits (A * W, V) and a new state.
+
+        W hypotheses of each of A sentences, side by side. A state is stepped from once: it may be written into.
+        """
 
     @abstractmethod
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
@@ -81,18 +82,18 @@ class TranslationModel(nn.Module, ABC):
         """Parameters of embeddings and output projection, a shared matrix counted once."""
 
 
-def select_rows(state: State, rows: Tensor) -> State:
-    """The state of the given rows (R,), in their order: how search widens, reorders and shrinks a batch."""
-    return {name: tensor.index_select(0, rows) for name, tensor in state.items()}
-
-
 def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
     """(B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,)."""
     return (torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None])[:, None, None]
 
 
+def places(where: Tensor, count: int) -> Tensor:
+    """(count,) where a tensor is True; knowing how often that is, it does not wait for the device."""
+    return torch.nonzero_static(where.flatten(), size=count).squeeze(1)
+
+
 def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
     """Of decoder outputs x (B, T - 1, D), the N that predict a target token: (N, D), and their targets (N,)."""
     targets = batch.tgt[:, 1:].flatten()
-    kept = (targets != PAD).nonzero().squeeze(1)
+    kept = places(targets != PAD, count=int((batch.host_lengths[1] - 1).sum()))
     return x.flatten(0, 1).index_select(0, kept), targets.index_select(0, kept)

@@ -9,7 +9,8 @@ from triptych.batch import Batch, Prediction
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.layers.embedding import TransformerInput, Vocabularies
 from triptych.layers.transformer import Sizes, Stack
-from triptych.models.base import AttentionMap, State, Trace, TranslationModel, padding_mask
+from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask, places
+from triptych.state import State
 from triptych.vocabulary import BOS, PAD, Vocabulary
 
 SOURCE_ATTENTIONS = ("causal", "bidirectional")
@@ -90,6 +91,7 @@ class LM4MT(TranslationModel):
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
         joint, src_lengths, lengths = self.sequence(batch)
         inputs, targets = joint[:, :-1], joint[:, 1:]
+        self.input.positions.check_length(inputs.shape[1])
         positions = torch.arange(inputs.shape[1], device=joint.device).unsqueeze(0)
         x = self.input(self.vocabularies.tgt, inputs, positions)
         rotations = self.stack.rotations(positions)
@@ -98,14 +100,15 @@ class LM4MT(TranslationModel):
         for block in self.stack:
             x, _ = block(x, mask=mask, causal=self.causal, by=rotations, traces=traces)
         place = positions + 1  # of the target, in the sequence
-        is_source = (place < src_lengths[:, None]) & self.causal
-        is_target = (place > src_lengths[:, None]) & (place < lengths[:, None])
-        kept = (is_source | is_target).flatten().nonzero().squeeze(1)
+        num_source, num_target = (batch.host_lengths - 1).sum(1).tolist()
+        kept = places((place > src_lengths[:, None]) & (place < lengths[:, None]), num_target)
+        if self.causal:
+            kept = torch.cat([places(place < src_lengths[:, None], num_source), kept])
         return Prediction(
             hidden=self.stack.norm(x.flatten(0, 1).index_select(0, kept)),
             weight=self.vocabularies.output_weight,
             targets=targets.flatten().index_select(0, kept),
-            is_source=is_source.flatten().index_select(0, kept),
+            num_source=num_source if self.causal else 0,
         )
 
     def sequence(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
@@ -113,7 +116,8 @@ class LM4MT(TranslationModel):
         src, tgt = self.prefix(batch.src), self.suffix(batch.tgt)
         ends = batch.src_lengths[:, None]
         lengths = batch.src_lengths + batch.tgt_lengths
-        place = torch.arange(int(lengths.max()), device=src.device).expand(len(batch), -1)
+        longest = int(batch.host_lengths.sum(0).max())
+        place = torch.arange(longest, device=src.device).expand(len(batch), -1)
         from_src = src.gather(1, place.clamp(max=src.shape[1] - 1))
         from_tgt = tgt.gather(1, (place - ends).clamp(0, tgt.shape[1] - 1))
         joint = torch.where(place < ends, from_src, from_tgt)
@@ -130,28 +134,24 @@ class LM4MT(TranslationModel):
         return tgt if self.tags is None else tgt.masked_fill(tgt == BOS, self.tags[1])
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
+        self.input.positions.check_length(src.shape[1])
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
         x = self.input(self.vocabularies.tgt, self.prefix(src), positions)
         rotations = self.stack.rotations(positions)
         visible = padding_mask(src, src_lengths)
-        state = {"position": src_lengths, "visible": visible}
+        sentence = {"position": src_lengths}
         for i, block in enumerate(self.stack):
-            x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
+            x, (sentence[f"key.{i}"], sentence[f"value.{i}"]) = block(
                 x, mask=None if self.causal else visible, causal=self.causal, by=rotations
             )
-        return state
+        return State(sentence, {"visible": visible[:, 0, 0]})
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        position = state["position"].unsqueeze(1)
-        x = self.input(self.vocabularies.tgt, self.suffix(tokens.unsqueeze(1)), position)
-        rotations = self.stack.rotations(position)
-        visible = torch.cat([state["visible"], torch.ones_like(state["visible"][..., :1])], dim=-1)
-        state = {**state, "position": state["position"] + 1, "visible": visible}
-        for i, block in enumerate(self.stack):
-            x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
-                x, mask=visible, by=rotations, past=(state[f"key.{i}"], state[f"value.{i}"])
-            )
-        return self.stack.norm(x.squeeze(1)) @ self.vocabularies.output_weight.T, state
+        position = state.sentence["position"].unsqueeze(1)
+        self.input.positions.check(position)
+        x = self.input(self.vocabularies.tgt, self.suffix(tokens.view(len(position), -1)), position)
+        x, state = self.stack.step(x, position, state)
+        return self.stack.norm(x.flatten(0, 1)) @ self.vocabularies.output_weight.T, state
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         trace: Trace = {}

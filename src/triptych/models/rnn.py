@@ -5,7 +5,9 @@ B sentences, S source and T target positions, E features of an embedding, H unit
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from triptych.batch import Batch, Prediction
@@ -13,7 +15,8 @@ from triptych.errors import UserError, require_at_least, require_one_of, require
 from triptych.layers.embedding import Vocabularies
 from triptych.layers.recurrent import CELLS, Encoder
 from triptych.layers.recurrent_decoder import RecurrentDecoder
-from triptych.models.base import AttentionMap, State, Trace, TranslationModel, keep_targets, padding_mask
+from triptych.models.base import AttentionMap, Trace, TranslationModel, keep_targets, padding_mask
+from triptych.state import State
 from triptych.vocabulary import Vocabulary
 
 LUONG_SCORES = ("dot", "general", "concat", "scaled_dot")
@@ -107,7 +110,7 @@ class RNN(TranslationModel):
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
         inputs = self.scale * self.vocabularies.tgt(batch.tgt[:, :-1])
-        x, weights, _ = self.decoder(inputs, self.start(batch.src, batch.src_lengths))
+        x, weights, _ = self.decoder(inputs, self._read(batch.src, batch.src_lengths, batch.host_lengths[0]))
         if trace is not None and weights is not None:
             trace.setdefault("cross", []).append(weights.detach().unsqueeze(1))
         hidden, targets = keep_targets(x, batch)
@@ -115,11 +118,14 @@ class RNN(TranslationModel):
             hidden=hidden,
             weight=self.vocabularies.output_weight,
             targets=targets,
-            is_source=torch.zeros_like(targets, dtype=torch.bool),
+            num_source=0,
         )
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
-        memory, finals = self.encoder(self.scale * self.vocabularies.src(src), src_lengths)
+        return self._read(src, src_lengths, src_lengths.numpy(force=True))
+
+    def _read(self, src: Tensor, src_lengths: Tensor, host_lengths: NDArray[np.int64]) -> State:
+        memory, finals = self.encoder(self.scale * self.vocabularies.src(src), host_lengths)
         return self.decoder.start(memory, finals, padding_mask(src, src_lengths).squeeze(1))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

@@ -11,7 +11,8 @@ from triptych.batch import Batch, Prediction
 from triptych.errors import require_at_least
 from triptych.layers.embedding import TransformerInput, Vocabularies
 from triptych.layers.transformer import Sizes, Stack
-from triptych.models.base import AttentionMap, State, Trace, TranslationModel, keep_targets, padding_mask
+from triptych.models.base import AttentionMap, Trace, TranslationModel, keep_targets, padding_mask
+from triptych.state import State
 from triptych.vocabulary import Vocabulary
 
 
@@ -86,6 +87,7 @@ class Transformer(TranslationModel):
         mask = padding_mask(batch.src, batch.src_lengths)
         memory = self.encode(batch.src, mask, trace)
         tgt = batch.tgt[:, :-1]
+        self.tgt_input.positions.check_length(tgt.shape[1])
         positions = torch.arange(tgt.shape[1], device=tgt.device).unsqueeze(0)
         x = self.tgt_input(self.vocabularies.tgt, tgt, positions)
         rotations = self.decoder.rotations(positions)
@@ -98,11 +100,12 @@ class Transformer(TranslationModel):
             hidden=self.decoder.norm(hidden),
             weight=self.vocabularies.output_weight,
             targets=targets,
-            is_source=torch.zeros_like(targets, dtype=torch.bool),
+            num_source=0,
         )
 
     def encode(self, src: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
         """Sources (B, S), visible where mask (B, 1, 1, S) is True, to the memory (B, S, d_model)."""
+        self.src_input.positions.check_length(src.shape[1])
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
         x = self.src_input(self.vocabularies.src, src, positions)
         rotations = self.encoder.rotations(positions)
@@ -114,26 +117,18 @@ class Transformer(TranslationModel):
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
         mask = padding_mask(src, src_lengths)
         memory = self.encode(src, mask)
-        state = {"mask": mask, "position": torch.zeros_like(src_lengths)}
+        sentence = {"memory_mask": mask, "position": torch.zeros_like(src_lengths)}
         for i, block in enumerate(self.decoder):
-            state[f"memory_key.{i}"], state[f"memory_value.{i}"] = block.read(memory)
-            state[f"key.{i}"], state[f"value.{i}"] = block.self_attention.keys_values(memory[:, :0])
-        return state
+            sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"] = block.read(memory)
+            sentence[f"key.{i}"], sentence[f"value.{i}"] = block.self_attention.keys_values(memory[:, :0])
+        return State(sentence, {"visible": src.new_empty(len(src), 0, dtype=torch.bool)})
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        position = state["position"].unsqueeze(1)
-        x = self.tgt_input(self.vocabularies.tgt, tokens.unsqueeze(1), position)
-        rotations = self.decoder.rotations(position)
-        state = {**state, "position": state["position"] + 1}
-        for i, block in enumerate(self.decoder):
-            x, (state[f"key.{i}"], state[f"value.{i}"]) = block(
-                x,
-                by=rotations,
-                past=(state[f"key.{i}"], state[f"value.{i}"]),
-                memory=(state[f"memory_key.{i}"], state[f"memory_value.{i}"]),
-                memory_mask=state["mask"],
-            )
-        return self.decoder.norm(x.squeeze(1)) @ self.vocabularies.output_weight.T, state
+        position = state.sentence["position"].unsqueeze(1)
+        self.tgt_input.positions.check(position)
+        x = self.tgt_input(self.vocabularies.tgt, tokens.view(len(position), -1), position)
+        x, state = self.decoder.step(x, position, state)
+        return self.decoder.norm(x.flatten(0, 1)) @ self.vocabularies.output_weight.T, state
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         trace: Trace = {}

@@ -26,15 +26,15 @@ class LossParts:
         weight: lambda, at this step.
         translation: () sum of the negative log-likelihoods of target tokens, in nats, without label smoothing.
         autoencode: () the same for source tokens.
-        translation_tokens, autoencode_tokens: () how many there were.
+        translation_tokens, autoencode_tokens: how many there were.
     """
 
     loss: Tensor
     weight: float
     translation: Tensor
     autoencode: Tensor
-    translation_tokens: Tensor
-    autoencode_tokens: Tensor
+    translation_tokens: int
+    autoencode_tokens: int
 
 
 class TranslationLoss(nn.Module):
@@ -57,21 +57,22 @@ class TranslationLoss(nn.Module):
     def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
         """The loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
         weight = self.autoencode(progress)
-        hidden, targets, is_source = prediction.hidden, prediction.targets, prediction.is_source
+        hidden, targets, num_source = prediction.hidden, prediction.targets, prediction.num_source
         if weight == 0:
-            kept = (~is_source).nonzero().squeeze(1)
-            hidden, targets, is_source = (x.index_select(0, kept) for x in (hidden, targets, is_source))
+            hidden, targets, num_source = hidden[num_source:], targets[num_source:], 0
+        num_target = len(targets) - num_source
         src_tokens, tgt_tokens = step_tokens.float().clamp(min=1).unbind()
-        token_weights = torch.where(is_source, weight / src_tokens, 1 / tgt_tokens)
-        smoothing = torch.where(is_source, 0.0, self.label_smoothing)
+        token_weights = torch.cat([(weight / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
+        smoothing = torch.full_like(token_weights, self.label_smoothing)
+        smoothing[:num_source] = 0
         loss, nll = linear_cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing)
         return LossParts(
             loss=loss,
             weight=weight,
-            translation=nll.masked_fill(is_source, 0).sum(),
-            autoencode=nll.masked_fill(~is_source, 0).sum(),
-            translation_tokens=(~is_source).sum(),
-            autoencode_tokens=is_source.sum(),
+            translation=nll[num_source:].sum(),
+            autoencode=nll[:num_source].sum(),
+            translation_tokens=num_target,
+            autoencode_tokens=num_source,
         )
 
 

@@ -144,7 +144,8 @@ class TranslationTask(lightning.LightningModule):
 
     def _sums(self, names: Sequence[str]) -> list[float]:
         """Over the window and all ranks."""
-        window = torch.stack([torch.stack([getattr(p, name).float() for name in names]) for p in self._window]).sum(0)
+        sums = [sum(getattr(parts, name) for parts in self._window) for name in names]
+        window = torch.stack([torch.as_tensor(x, dtype=torch.float32, device=self.device) for x in sums])
         return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
 
     def on_validation_epoch_start(self) -> None:
