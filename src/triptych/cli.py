@@ -12,6 +12,7 @@ COMMANDS = {
     "train": "train a model, translate the test sets, write result.json",
     "evaluate": "translate and score a split with a trained run",
     "translate": "translate standard input with a trained run",
+    "export": "write a trained run in the form of another program: format=ctranslate2",
     "report": "print the table of the runs below a folder, and write it as Markdown, LaTeX, CSV and HTML",
 }
 

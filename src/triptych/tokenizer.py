@@ -123,6 +123,10 @@ class Tokenizer:
         """One name an id, special ids included (``<s>``, ``<en>``): for plots and for BLEU over pieces."""
         return self._processors[side].id_to_piece([int(i) for i in ids])
 
+    def vocabulary_pieces(self, side: str) -> list[str]:
+        """The name of every id of a side, in order."""
+        return self.pieces(range(self._processors[side].get_piece_size()), side)
+
     def save(self, folder: Path) -> None:
         """Writes the models and, last, the settings that make the folder a tokenizer."""
         for name, model in self._models.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +70,6 @@ class Translator:
             results[i] = [(text, h.score) for text, h in zip(texts, hypotheses, strict=True)]
         return results
 
-    @torch.inference_mode()
     def score(self, src: Iterable[str], tgt: Iterable[str], search_tokens: int = 4096) -> list[float]:
         """log p(target | source) of each pair, in nats, ``</s>`` included.
 
@@ -80,9 +79,15 @@ class Translator:
         src, tgt = as_list(src), as_list(tgt)
         if len(src) != len(tgt):
             raise UserError(f"score was given {len(src)} sources and {len(tgt)} targets; give as many of each.")
-        sources, targets = self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")
+        return self.score_ids(self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt"), search_tokens)
+
+    @torch.inference_mode()
+    def score_ids(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], search_tokens: int = 4096
+    ) -> list[float]:
+        """The same, of bare ids."""
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
-        scores = np.empty(len(src))
+        scores = np.empty(len(sources))
         for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
             batch = Batch.from_ids([sources[i] for i in rows], [targets[i] for i in rows]).to(self.device)
             prediction = self.model(batch)

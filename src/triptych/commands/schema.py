@@ -98,12 +98,24 @@ class Evaluate:
     search: Any = MISSING
 
 
+@dataclass
+class Export:
+    """conf/export.yaml."""
+
+    run: str = MISSING
+    format: str = MISSING
+    output: str = MISSING
+    checkpoint: str | None = MISSING
+    search: Any = MISSING
+
+
 def register() -> None:
     """Makes the schema known to Hydra, which then refuses keys and types that it does not have."""
     store = ConfigStore.instance()
     store.store(name="train_schema", node=Train)
     store.store(name="translate_schema", node=Translate)
     store.store(name="evaluate_schema", node=Evaluate)
+    store.store(name="export_schema", node=Export)
 
 
 def check(config: DictConfig) -> None:

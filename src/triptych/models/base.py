@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from triptych.batch import Batch, Prediction
+from triptych.errors import UserError
 from triptych.state import State
 from triptych.vocabulary import PAD
 
@@ -75,6 +77,14 @@ class TranslationModel(nn.Module, ABC):
 
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         """Raises ``UserError`` where a pair of these lengths, as in ``flops``, is too long; most models take any."""
+
+    def ctranslate2(self) -> Any:
+        """The model as a ``ctranslate2.specs.ModelSpec`` without vocabularies, for ``triptych export``.
+
+        Raises:
+            UserError: CTranslate2 has no form for it, or is not installed.
+        """
+        raise UserError(f"CTranslate2 cannot run {type(self).__name__}; export a model of another architecture.")
 
     @property
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -152,6 +153,11 @@ class Transformer(TranslationModel):
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         self.src_input.positions.check_length(src_length)
         self.tgt_input.positions.check_length(tgt_length - 1)
+
+    def ctranslate2(self) -> Any:
+        from triptych.layers.ctranslate2 import specification  # its package is an extra
+
+        return specification(self.vocabularies, self.src_input, self.encoder, self.tgt_input, self.decoder)
 
     @property
     def embedding_parameters(self) -> int:

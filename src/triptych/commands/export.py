@@ -1,0 +1,55 @@
+"""triptych export: a trained run in the form of another program, checked against ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from triptych.commands import schema
+from triptych.commands.hydra_app import register_search, require_values, run
+from triptych.commands.types import check_types
+from triptych.errors import UserError
+
+CHECKED = 100
+"""Sentences of the validation text that both programs translate."""
+
+
+def main(arguments: list[str]) -> int:
+    schema.register()
+    register_search(arguments)
+    return run("export", export, arguments)
+
+
+def export(config: DictConfig) -> None:
+    """Writes the folder, and says how far its translations of validation text are ours.
+
+    Raises:
+        UserError: an unknown format, an architecture that it has no form for, or a result that computes another thing.
+    """
+    require_values(config)
+    check_types(config)
+    if config.format != "ctranslate2":
+        raise UserError(f"format={config.format} is unknown; the one there is is ctranslate2.")
+    folder = Path(config.output).expanduser()
+    if folder.exists():
+        raise UserError(f"output={folder} is there already; remove it, or give another folder.")
+    from triptych.export import TOLERANCE, compare_ctranslate2, to_ctranslate2
+    from triptych.files import replacing
+    from triptych.translator import load
+
+    search = instantiate(config.search)
+    translator = load(config.run, config.checkpoint)
+    lines = list(instantiate(translator.config.data).splits["validation"][0][:CHECKED])
+    with replacing(folder) as beside:
+        to_ctranslate2(translator, beside)
+        found = compare_ctranslate2(translator, beside, lines, search)
+        if found.difference > TOLERANCE:
+            raise UserError(
+                f"CTranslate2 gives our translations other log-probabilities than we do, by up to "
+                f"{found.difference:.4f} nats; nothing was written."
+            )
+    print(f"{found.same} of {found.sentences} validation sentences: the same translation without a length penalty")
+    print(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
+    print(f"ctranslate2: {folder}")

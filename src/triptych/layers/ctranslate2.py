@@ -1,0 +1,132 @@
+"""Stacks of blocks in the form that CTranslate2 runs (https://opennmt.net/CTranslate2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from triptych.errors import UserError
+from triptych.layers.attention import Attention
+from triptych.layers.embedding import TransformerInput, Vocabularies
+from triptych.layers.transformer import Block, FeedForward, Sizes, Stack
+
+if TYPE_CHECKING:
+    from ctranslate2.specs import TransformerSpec
+
+MAX_LENGTH = 2048
+"""Rows of a table of positions that a formula makes; a longer sentence has none."""
+
+
+def specification(
+    vocabularies: Vocabularies, src_input: TransformerInput, encoder: Stack, tgt_input: TransformerInput, decoder: Stack
+) -> TransformerSpec:
+    """An encoder-decoder's weights and shape; its vocabularies are not registered yet.
+
+    Raises:
+        UserError: keys and values of unequal sizes, which CTranslate2 has not, or no CTranslate2.
+    """
+    specs = require_ctranslate2().specs
+    sizes = encoder.sizes
+    if sizes.key_size != sizes.value_size:
+        raise UserError(
+            f"CTranslate2 has no heads with model.d_k={sizes.key_size} and model.d_v={sizes.value_size}: they must be "
+            "equal."
+        )
+    activations = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU, "swiglu": specs.Activation.SWISH}
+    shape = {
+        "num_heads": sizes.num_heads,
+        "pre_norm": sizes.pre_norm,
+        "activation": activations[sizes.activation],
+        "ffn_glu": sizes.activation == "swiglu",
+        "rms_norm": sizes.norm == "rms",
+        "head_dim": sizes.key_size,
+        "rotary_dim": encoder.rotary_size,
+        "rotary_interleave": False,
+    }
+    spec = specs.TransformerSpec(
+        specs.TransformerEncoderSpec(len(encoder.blocks), **shape),
+        specs.TransformerDecoderSpec(len(decoder.blocks), **shape),
+    )
+    spec.encoder.embeddings[0].weight = array(vocabularies.src.weight)
+    spec.decoder.embeddings.weight = array(vocabularies.tgt.weight)
+    spec.decoder.projection.weight = array(vocabularies.output_weight)
+    for stack, side, given in ((encoder, spec.encoder, src_input), (decoder, spec.decoder, tgt_input)):
+        if encoder.rotary_size is None:
+            side.position_encodings.encodings = array(table(given, sizes))
+        if sizes.pre_norm:
+            set_norm(side.layer_norm, stack.norm)
+        for block, layer in zip(stack, side.layer, strict=True):
+            set_block(layer, block)
+    spec.config.layer_norm_epsilon = epsilon(next(iter(encoder)).self_norm)
+    spec.config.add_source_eos = True
+    spec.config.decoder_start_token = spec.config.bos_token
+    return spec
+
+
+def require_ctranslate2() -> Any:
+    """The module; raises ``UserError`` where it is not installed."""
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise UserError("format=ctranslate2 needs its package; pip install 'triptych[export]'.") from error
+    return ctranslate2
+
+
+def set_block(layer: Any, block: Block) -> None:
+    attention = block.self_attention
+    query, key_value = attention.query, attention.key_value
+    set_attention(layer.self_attention, attention, block.self_norm)
+    set_linear(layer.self_attention.linear[0], query, key_value)
+    if block.cross_attention is not None and block.cross_norm is not None:
+        set_attention(layer.attention, block.cross_attention, block.cross_norm)
+        set_linear(layer.attention.linear[0], block.cross_attention.query)
+        set_linear(layer.attention.linear[1], block.cross_attention.key_value)
+    set_feed_forward(layer.ffn, block.feed_forward)
+    set_norm(layer.ffn.layer_norm, block.feed_forward_norm)
+
+
+def set_attention(spec: Any, attention: Attention, norm: nn.Module) -> None:
+    set_norm(spec.layer_norm, norm)
+    set_linear(spec.linear[-1], attention.output)
+
+
+def set_feed_forward(spec: Any, feed_forward: FeedForward) -> None:
+    if feed_forward.gated:
+        for part, i in ((spec.linear_0, 0), (spec.linear_0_noact, 1)):
+            part.weight = array(feed_forward.up.weight.chunk(2)[i])
+            if feed_forward.up.bias is not None:
+                part.bias = array(feed_forward.up.bias.chunk(2)[i])
+    else:
+        set_linear(spec.linear_0, feed_forward.up)
+    set_linear(spec.linear_1, feed_forward.down)
+
+
+def set_linear(spec: Any, *layers: nn.Linear) -> None:
+    """The layers one below the other."""
+    spec.weight = array(torch.cat([layer.weight for layer in layers]))
+    if layers[0].bias is not None:
+        spec.bias = array(torch.cat([layer.bias for layer in layers]))
+
+
+def set_norm(spec: Any, norm: nn.Module) -> None:
+    assert isinstance(norm, nn.LayerNorm | nn.RMSNorm)
+    spec.gamma = array(norm.weight)
+    if isinstance(norm, nn.LayerNorm):
+        spec.beta = array(norm.bias)
+
+
+def epsilon(norm: nn.Module) -> float:
+    assert isinstance(norm, nn.LayerNorm | nn.RMSNorm)
+    return torch.finfo(torch.float32).eps if norm.eps is None else norm.eps
+
+
+def table(given: TransformerInput, sizes: Sizes) -> Tensor:
+    """What is added to the embedding at each position, (rows, d_model)."""
+    rows = MAX_LENGTH if given.positions.table is None else given.positions.table.num_embeddings
+    return given.positions(torch.zeros(rows, sizes.d_model), torch.arange(rows))
+
+
+def array(tensor: Tensor) -> Any:
+    return tensor.detach().float().cpu().contiguous().numpy()
