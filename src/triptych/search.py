@@ -201,13 +201,13 @@ class Search:
             Log-probability, hypothesis continued and token added, each (A, C).
         """
         (count, width), vocabulary = log_probs.shape, logits.shape[1]
-        # No more candidates than there are allowed tokens, so that the two forbidden ones never fill a place.
         values, ids = logits.topk(min(2 * self.beam_size + 2, vocabulary), dim=1)  # each (A * W, M), in any order
         ids, order = ids.sort(dim=1)
         values = values.gather(1, order).float() - logits.float().logsumexp(dim=1, keepdim=True)
         values = values.masked_fill((ids == PAD) | (ids == BOS), -math.inf)
         totals = (log_probs[:, :, None] + values.view(count, width, -1)).flatten(1)  # by beam, then by id
         totals, places = totals.sort(dim=1, descending=True, stable=True)
+        # No more candidates than there are allowed tokens, so that the two forbidden ones never fill a place.
         few = min(2 * self.beam_size, width * (vocabulary - 2))
         totals, places = totals[:, :few], places[:, :few]
         return totals, places // values.shape[1], ids.view(count, -1).gather(1, places)

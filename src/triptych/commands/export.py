@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.commands import schema
-from triptych.commands.hydra_app import register_search, require_values, run
+from triptych.commands.hydra_app import require_values, run
 from triptych.commands.types import check_types
 from triptych.errors import UserError
 
@@ -18,7 +18,6 @@ CHECKED = 100
 
 def main(arguments: list[str]) -> int:
     schema.register()
-    register_search(arguments)
     return run("export", export, arguments)
 
 
@@ -39,12 +38,11 @@ def export(config: DictConfig) -> None:
     from triptych.files import replacing
     from triptych.translator import load
 
-    search = instantiate(config.search)
     translator = load(config.run, config.checkpoint)
     lines = list(instantiate(translator.config.data).splits["validation"][0][:CHECKED])
     with replacing(folder) as beside:
         to_ctranslate2(translator, beside)
-        found = compare_ctranslate2(translator, beside, lines, search)
+        found = compare_ctranslate2(translator, beside, lines, instantiate(translator.config.search))
         if found.difference > TOLERANCE:
             raise UserError(
                 f"CTranslate2 gives our translations other log-probabilities than we do, by up to "

@@ -106,7 +106,6 @@ class Export:
     format: str = MISSING
     output: str = MISSING
     checkpoint: str | None = MISSING
-    search: Any = MISSING
 
 
 def register() -> None:
