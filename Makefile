@@ -1,8 +1,8 @@
-# Two commands do all the set-up: `make compare` and `make test`.
+# Two commands do all the set-up: `make compare` and `make test`. `make bench` measures speed.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare test lint
+.PHONY: compare test lint bench
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -17,6 +17,9 @@ BIN := .venv/bin
 compare: .venv/installed
 	$(BIN)/triptych train -m experiment=architectures scale=toy output=runs/compare
 	$(BIN)/triptych report runs/compare
+
+bench: .venv/installed-test
+	$(BIN)/python -m benchmarks.cpu
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

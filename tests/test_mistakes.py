@@ -54,6 +54,7 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["optimizer.optimizer.betas=[2,3]"], ["optimizer", "beta"]),
         (["output=/dev/null/runs"], ["/dev/null"]),
         (["seed=-1"], ["seed=-1", "at least 0"]),
+        (["strategy.compile=maybe"], ["strategy.compile=maybe", "true, false or null"]),
         (["strategy.workers=-1"], ["strategy.workers=-1", "at least 0"]),
         (["length_edges=[20,10]"], ["length_edges=[20, 10]", "ascending"]),
         (["strategy.accelerator=tpu"], ["strategy", "accelerator=tpu"]),

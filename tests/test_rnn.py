@@ -65,7 +65,7 @@ def test_steps_are_those_of_torch(cell: str) -> None:
     for name, parameter in theirs.named_parameters():
         parameter.data.copy_(getattr(layer.rnn, f"{name}_l0"))
     x, carried = torch.randn(3, 5), tuple(torch.randn(3, 7) for _ in range(layer.parts))
-    found = layer.step(layer.inputs(x), carried)
+    found = layer.step(layer.inputs(x, layer.weights), carried, layer.weights)
     expected = theirs(x, carried if cell == "lstm" else carried[0])
     for mine, other in zip(found, expected if cell == "lstm" else (expected,), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
@@ -76,7 +76,7 @@ def test_fused_layer_and_steps_agree(cell: str) -> None:
     x, carried = torch.randn(3, 4, 5), tuple(torch.randn(3, 7) for _ in range(layer.parts))
     outputs, last = layer(x, carried)
     for t in range(4):
-        carried = layer.step(layer.inputs(x[:, t]), carried)
+        carried = layer.step(layer.inputs(x[:, t], layer.weights), carried, layer.weights)
         torch.testing.assert_close(carried[0], outputs[:, t], rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(carried, last, rtol=1e-5, atol=1e-6)
 
@@ -117,7 +117,7 @@ def test_alignment_is_its_formula(score: str) -> None:
 
 def torch_cell(layer: Layer, entry: Tensor | None) -> nn.LSTMCell | nn.GRUCell:
     """PyTorch's cell of the layer's weights, over [x; entering] where something enters."""
-    weight_ih, weight_hh, bias_ih, bias_hh = layer.rnn.all_weights[0]
+    weight_ih, weight_hh, bias_ih, bias_hh = layer.weights
     weight_ih = weight_ih if entry is None else torch.cat([weight_ih, entry], 1)
     kind = nn.LSTMCell if layer.parts == 2 else nn.GRUCell
     cell = kind(weight_ih.shape[1], weight_hh.shape[1]).double()

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from triptych.errors import UserError
 from triptych.layers.attention import Attention, attend
+from triptych.layers.packing import Packing
 from triptych.layers.positions import rotary, rotate, sinusoid
 from triptych.layers.transformer import Block, FeedForward, Sizes
 from triptych.vocabulary import Vocabulary
@@ -73,10 +74,11 @@ def test_encoder_block_is_pytorchs(norm_position: str, activation: str) -> None:
     copy_feed_forward(ours, theirs)
     theirs.norm1.load_state_dict(ours.self_norm.state_dict())
     theirs.norm2.load_state_dict(ours.feed_forward_norm.state_dict())
-    x, visible = torch.randn(3, 7, D_MODEL), torch.arange(7) < torch.tensor([[7], [4], [1]])
-    found, _ = ours(x, mask=visible[:, None, None])
+    x, lengths = torch.randn(3, 7, D_MODEL), torch.tensor([7, 4, 1])
+    visible, packing = torch.arange(7) < lengths[:, None], Packing.of(lengths, lengths.numpy(), 7)
+    found, _ = ours(packing.pack(x), packing, mask=visible[:, None, None])
     expected = theirs(x, src_key_padding_mask=~visible)
-    torch.testing.assert_close(found[visible], expected[visible], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found, expected[visible], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("norm_position", ["pre", "post"])
@@ -96,11 +98,18 @@ def test_decoder_block_is_pytorchs(norm_position: str) -> None:
     theirs.norm2.load_state_dict(ours.cross_norm.state_dict())
     theirs.norm3.load_state_dict(ours.feed_forward_norm.state_dict())
     x, memory = torch.randn(2, 6, D_MODEL), torch.randn(2, 5, D_MODEL)
-    visible = torch.arange(5) < torch.tensor([[5], [3]])
-    found, _ = ours(x, causal=True, memory=ours.cross_attention.keys_values(memory), memory_mask=visible[:, None, None])
+    lengths = torch.tensor([5, 3])
+    visible, packing = torch.arange(5) < lengths[:, None], Packing.of(lengths, lengths.numpy(), 5)
+    found, _ = ours(
+        x.flatten(0, 1),
+        Packing((2, 6)),
+        causal=True,
+        memory=ours.read(packing.pack(memory), packing),
+        memory_mask=visible[:, None, None],
+    )
     causal = nn.Transformer.generate_square_subsequent_mask(6)
     expected = theirs(x, memory, tgt_mask=causal, memory_key_padding_mask=~visible)
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found.view_as(expected), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -157,8 +166,9 @@ def test_positions_and_order(positions: str) -> None:
     """Without positions an encoder's memory of a bag of words does not know their order; with them it does."""
     model = build_model("model=transformer", f"model.positions={positions}")
     forward, backward = torch.tensor([[7, 8, 9, 3]]), torch.tensor([[9, 8, 7, 3]])
-    mask = torch.ones(1, 1, 1, 4, dtype=torch.bool)
-    same = torch.allclose(model.encode(forward, mask)[0, 0], model.encode(backward, mask)[0, 2])  # type: ignore[operator]
+    packing, mask = Packing((1, 4)), torch.ones(1, 1, 1, 4, dtype=torch.bool)
+    there, back = (model.encode(src, packing, mask) for src in (forward, backward))  # type: ignore[operator]
+    same = torch.allclose(there[0], back[2])
     assert same == (positions == "none")
 
 

@@ -87,6 +87,7 @@ class Experiment:
         self.trainer = self._trainer(callbacks)
         self._check_precision()
         self.device = self.trainer.strategy.root_device
+        self._compile()
 
     def fit(self) -> None:
         """Trains to the end of the budget, from the last checkpoint if there is one."""
@@ -200,6 +201,14 @@ class Experiment:
             chosen = ", ".join(f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision"))
             reason = " ".join(str(error).split()).rstrip(".!")
             raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
+
+    def _compile(self) -> None:
+        chosen = self.config.strategy.compile
+        if chosen or (chosen is None and self.device.type == "cuda"):
+            # Each block is compiled for training and validation, with padding and without.
+            torch._dynamo.config.recompile_limit = 32
+            for part in (self.task.model, self.task.loss):
+                part.compile(dynamic=True)
 
     def _describe(self) -> None:
         """What the run is, in its folder before it starts: the resolved config, the tokenizer, the versions."""

@@ -148,6 +148,8 @@ def check(config: DictConfig) -> None:
         if config[key] < 0:
             raise UserError(f"{key}={config[key]} must be at least 0.")
     require_at_least(0, "strategy", workers=config.strategy.workers)
+    if config.strategy.compile not in (None, True, False):
+        raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
     edges = list(config.length_edges)
     if not edges or edges != sorted(set(edges)) or edges[0] < 1:
         raise UserError(f"length_edges={edges} must be positive and ascending.")

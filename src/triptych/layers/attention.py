@@ -1,6 +1,6 @@
 """Scaled dot-product attention with several heads (Vaswani et al. 2017, section 3.2).
 
-B sentences, H heads, Q queries, K keys.
+B sentences, H heads, Q queries, K keys; N tokens of all sentences, end to end.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from triptych.layers.packing import Packing
 from triptych.layers.positions import Rotary, rotate
 
 
@@ -67,15 +68,16 @@ class Attention(nn.Module):
         self.key_value = nn.Linear(d_model, num_heads * (d_k + d_v), bias=bias)
         self.output = nn.Linear(num_heads * d_v, d_model, bias=bias)
 
-    def keys_values(self, memory: Tensor, by: Rotary | None = None) -> tuple[Tensor, Tensor]:
-        """Of (B, K, d_model): keys (B, H, K, d_k), rotated ``by`` their positions, and values (B, H, K, d_v)."""
+    def keys_values(self, memory: Tensor, packing: Packing, by: Rotary | None = None) -> tuple[Tensor, Tensor]:
+        """Of packed (N, d_model): keys (B, H, K, d_k), rotated ``by`` their positions, and values (B, H, K, d_v)."""
         sizes = [self.num_heads * self.d_k, self.num_heads * self.d_v]
-        key, value = (self._heads(part) for part in self.key_value(memory).split(sizes, dim=-1))
+        key, value = (self._heads(part) for part in packing.pad(self.key_value(memory)).split(sizes, dim=-1))
         return (key if by is None else rotate(key, by)), value
 
     def forward(
         self,
         x: Tensor,
+        packing: Packing,
         keys_values: tuple[Tensor, Tensor],
         *,
         mask: Tensor | None = None,
@@ -83,13 +85,13 @@ class Attention(nn.Module):
         by: Rotary | None = None,
         trace: list[Tensor] | None = None,
     ) -> Tensor:
-        """Queries from x (B, Q, d_model) over ready keys and values, masks as in ``attend``; (B, Q, d_model)."""
-        query = self._heads(self.query(x))
+        """Queries from packed x (N, d_model) over ready keys and values, masks as in ``attend``; (N, d_model)."""
+        query = self._heads(packing.pad(self.query(x)))
         if by is not None:
             query = rotate(query, by)
         dropout = self.dropout if self.training else 0.0
         attended = attend(query, *keys_values, mask=mask, causal=causal, dropout=dropout, trace=trace)
-        return self.output(attended.transpose(1, 2).flatten(2))
+        return self.output(packing.pack(attended.transpose(1, 2).flatten(2)))
 
     def _heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, T, H * d) -> (B, H, T, d)

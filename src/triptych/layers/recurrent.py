@@ -16,6 +16,8 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 Carried = tuple[Tensor, ...]
 """What one layer carries from step to step, each (B, H): (h, c) of an LSTM, (h,) of a GRU."""
+Weights = tuple[Tensor, Tensor, Tensor, Tensor]
+"""W_ih (G * H, I), W_hh (G * H, H), b_ih and b_hh (G * H,) of one direction."""
 
 
 def lstm_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) -> Carried:
@@ -105,15 +107,19 @@ class Layer(nn.Module):
             output, last = self.rnn(x, first if self.parts == 2 else first[0])
         return output, tuple(part.squeeze(0) for part in (last if self.parts == 2 else (last,)))
 
-    def inputs(self, x: Tensor) -> Tensor:
-        """W_ih x + b_ih: (…, I) to (…, G * H), for any number of steps at once."""
-        weight, _, bias, _ = self.rnn.all_weights[0]
-        return F.linear(x, weight, bias)
+    @property
+    def weights(self) -> Weights:
+        """Of the forward direction; taken once for all steps, and outside of what is compiled."""
+        weight_ih, weight_hh, bias_ih, bias_hh = self.rnn.all_weights[0]
+        return weight_ih, weight_hh, bias_ih, bias_hh
 
-    def step(self, inputs: Tensor, carried: Carried) -> Carried:
+    def inputs(self, x: Tensor, weights: Weights) -> Tensor:
+        """W_ih x + b_ih: (…, I) to (…, G * H), for any number of steps at once."""
+        return F.linear(x, weights[0], weights[2])
+
+    def step(self, inputs: Tensor, carried: Carried, weights: Weights) -> Carried:
         """One step, given its ``inputs`` (B, G * H)."""
-        _, weight, _, bias = self.rnn.all_weights[0]
-        return self.cell(inputs, carried, weight, bias)
+        return self.cell(inputs, carried, weights[1], weights[3])
 
     def flops(self, steps: int) -> int:
         """Of ``steps`` steps of one sentence, in all directions."""

@@ -5,12 +5,23 @@ B sentences, S source and T target positions, E features of an embedding, H unit
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from triptych.layers.alignment import Alignment
-from triptych.layers.recurrent import Carried, Encoder, Layer, add_residual, init_gates
+from triptych.layers.recurrent import Carried, Encoder, Layer, Weights, add_residual, init_gates
 from triptych.state import State
+
+Step = Callable[
+    [Tensor, list[Carried], list[Weights], State, Tensor | None],
+    tuple[Tensor, Tensor, list[Carried], Tensor | None],
+]
+"""One step of a decoder that goes step by step: from what the embedding gives to the bottom layer's gates (B, G * H),
+what each layer carries, their weights, the state at the start and what is fed back, to an output, the weights of
+attention (B, 1, S), and what is carried and fed back from here."""
 
 
 class RecurrentDecoder(nn.Module):
@@ -74,11 +85,16 @@ class RecurrentDecoder(nn.Module):
             gates = self.layers[0].gates * hidden_size
             self.entered = num_layers if attention_layer == "bottom" else 1
             self.entry = nn.Linear(context if self.asks_first else embedding_size, self.entered * gates, bias=False)
+        self._step: Step = self._ask_first if self.asks_first else self._feed
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 init_gates(module.weight, hidden_size if module is self.entry else len(module.weight))
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """One step, for decoders that go step by step; whole sequences have kernels of their own."""
+        self._step = torch.compile(self._step, *args, **kwargs)
 
     @property
     def layers(self) -> list[Layer]:
@@ -120,10 +136,8 @@ class RecurrentDecoder(nn.Module):
         fed = state.hypothesis.get("fed")
         if self.entry is None:
             hidden, weights = self._at_once(x, carried, state)
-        elif fed is None:
-            hidden, weights = self._context_first(x, carried, state)
         else:
-            hidden, weights, fed = self._input_feeding(x, carried, state, fed)
+            hidden, weights, carried, fed = self._one_by_one(x, carried, state, fed)
         new = {"carried": torch.stack([torch.stack(layer, 1) for layer in carried], 1)}
         return hidden, weights, State(state.sentence, new if fed is None else {**new, "fed": fed})
 
@@ -136,46 +150,58 @@ class RecurrentDecoder(nn.Module):
         context, weights = self._attend(x, state)
         return self._hidden(x, context), weights
 
-    def _context_first(self, x: Tensor, carried: list[Carried], state: State) -> tuple[Tensor, Tensor]:
-        tops, contexts, weights = [], [], []
-        for inputs in self.layers[0].inputs(x).unbind(1):
-            context, weight = self._attend(carried[self.asking][0].unsqueeze(1), state)
-            tops.append(self._step(inputs, context.squeeze(1), carried))
-            contexts.append(context)
-            weights.append(weight)
-        return self._hidden(torch.stack(tops, 1), torch.cat(contexts, 1), x), torch.cat(weights, 1)
+    def _one_by_one(
+        self, x: Tensor, carried: list[Carried], state: State, fed: Tensor | None
+    ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
+        outputs, attended = [], []
+        weights = [layer.weights for layer in self.layers]
+        for inputs in self.layers[0].inputs(x.transpose(0, 1), weights[0]):
+            output, attention, carried, fed = self._step(inputs, carried, weights, state, fed)
+            outputs.append(output)
+            attended.append(attention)
+        hidden = torch.stack(outputs, 1)
+        return self._hidden(hidden, x) if self.asks_first else hidden, torch.cat(attended, 1), carried, fed
 
-    def _input_feeding(
-        self, x: Tensor, carried: list[Carried], state: State, fed: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        hidden, weights = [], []
-        for inputs in self.layers[0].inputs(x).unbind(1):
-            top = self._step(inputs, fed, carried)
-            context, weight = self._attend(top.unsqueeze(1), state)
-            fed = self._hidden(top, context.squeeze(1))
-            hidden.append(fed)
-            weights.append(weight)
-        return torch.stack(hidden, 1), torch.cat(weights, 1), fed
+    def _ask_first(
+        self, inputs: Tensor, carried: list[Carried], weights: list[Weights], state: State, fed: Tensor | None
+    ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
+        """Bahdanau's ``Step``: the output is state and context (B, H + M), to which W_o adds the embedding."""
+        context, attention = self._attend(carried[self.asking][0].unsqueeze(1), state)
+        top, carried = self._through_layers(inputs, context.squeeze(1), carried, weights)
+        return torch.cat([top, context.squeeze(1)], 1), attention, carried, fed
 
-    def _step(self, inputs: Tensor, entering: Tensor, carried: list[Carried]) -> Tensor:
-        """One step of all layers, in place in ``carried``; returns the top one's output (B, H).
+    def _feed(
+        self, inputs: Tensor, carried: list[Carried], weights: list[Weights], state: State, fed: Tensor | None
+    ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
+        """Luong's ``Step`` with input feeding: the output is the hidden vector (B, E), which is fed back."""
+        assert fed is not None
+        top, carried = self._through_layers(inputs, fed, carried, weights)
+        context, attention = self._attend(top.unsqueeze(1), state)
+        hidden = self._hidden(top, context.squeeze(1))
+        return hidden, attention, carried, hidden
+
+    def _through_layers(
+        self, inputs: Tensor, entering: Tensor, carried: list[Carried], weights: list[Weights]
+    ) -> tuple[Tensor, list[Carried]]:
+        """The top layer's output (B, H), and what each carries.
 
         Args:
             inputs: (B, G * H) what the embedding gives to the bottom layer's gates.
             entering: (B, M or E) what enters by ``entry``.
             carried: of each layer.
+            weights: likewise.
         """
         assert self.entry is not None
         entries = self.entry(self.dropout(entering)).chunk(self.entered, dim=-1)
-        x = inputs
+        x, new = inputs, []
         for i, layer in enumerate(self.layers):
             if i > 0:
-                inputs = layer.inputs(self.dropout(x))
+                inputs = layer.inputs(self.dropout(x), weights[i])
             if i < self.entered:
                 inputs = inputs + entries[i]
-            carried[i] = layer.step(inputs, carried[i])
-            x = add_residual(x, carried[i][0], i, self.residual)
-        return x
+            new.append(layer.step(inputs, carried[i], weights[i]))
+            x = add_residual(x, new[i][0], i, self.residual)
+        return x, new
 
     def _attend(self, query: Tensor, state: State) -> tuple[Tensor, Tensor]:
         """Queries (B, T, H) to contexts (B, T, M) and weights (B, T, S); the hypotheses of a sentence ask together."""

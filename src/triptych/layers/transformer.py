@@ -1,11 +1,14 @@
-"""One block for every Transformer: self-attention, cross-attention if it has a memory, feed-forward."""
+"""One block for every Transformer: self-attention, cross-attention if it has a memory, feed-forward.
+
+B sentences of T positions, and the N tokens of all of them, end to end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -13,6 +16,7 @@ from torch import Tensor, nn
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.layers.attention import Attention
 from triptych.layers.cache import Cache, see_newest
+from triptych.layers.packing import Packing
 from triptych.layers.positions import KINDS, Rotary, rotary
 from triptych.state import State
 
@@ -90,7 +94,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(sizes.d_ff, sizes.d_model, bias=sizes.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, d_model) to (B, T, d_model)."""
+        """(…, d_model) to (…, d_model)."""
         x = self.up(x)
         if self.gated:
             gate, x = x.chunk(2, dim=-1)
@@ -130,6 +134,7 @@ class Block(nn.Module):
     def forward(
         self,
         x: Tensor,
+        packing: Packing,
         *,
         mask: Tensor | None = None,
         causal: bool = False,
@@ -139,9 +144,10 @@ class Block(nn.Module):
         memory_mask: Tensor | None = None,
         traces: tuple[list[Tensor] | None, list[Tensor] | None] = (None, None),
     ) -> tuple[Tensor, KeysValues]:
-        """x (B, T, d_model) to (B, T, d_model), and the self-attention's keys and values, those of the past included.
+        """x (N, d_model) to (N, d_model), and the self-attention's keys and values, those of the past included.
 
         Args:
+            packing: how x lies in (B, T).
             mask, causal: what self-attention may see, as in ``attend``.
             by: the rotations of these T positions.
             past: keys and values of earlier positions, to which those of x are added.
@@ -150,22 +156,22 @@ class Block(nn.Module):
             traces: where self-attention and cross-attention put their weights.
         """
         y = self._before(x, self.self_norm)
-        key, value = self.self_attention.keys_values(y, by)
+        key, value = self.self_attention.keys_values(y, packing, by)
         seen = (key, value) if past is None else past.append(key, value)
-        y = self.self_attention(y, seen, mask=mask, causal=causal, by=by, trace=traces[0])
+        y = self.self_attention(y, packing, seen, mask=mask, causal=causal, by=by, trace=traces[0])
         x = self._after(x, y, self.self_norm)
         if self.cross_attention is not None and self.cross_norm is not None:
             assert memory is not None
             y = self._before(x, self.cross_norm)
-            y = self.cross_attention(y, memory, mask=memory_mask, trace=traces[1])
+            y = self.cross_attention(y, packing, memory, mask=memory_mask, trace=traces[1])
             x = self._after(x, y, self.cross_norm)
         y = self.feed_forward(self._before(x, self.feed_forward_norm))
         return self._after(x, y, self.feed_forward_norm), seen
 
-    def read(self, memory: Tensor) -> KeysValues:
-        """The keys and values by which this block attends to a memory (B, S, d_model)."""
+    def read(self, memory: Tensor, packing: Packing) -> KeysValues:
+        """The keys and values by which this block attends to a packed memory (N, d_model)."""
         assert self.cross_attention is not None
-        return self.cross_attention.keys_values(memory)
+        return self.cross_attention.keys_values(memory, packing)
 
     def _before(self, x: Tensor, norm: nn.Module) -> Tensor:
         return norm(x) if self.pre_norm else x
@@ -196,6 +202,11 @@ class Stack(nn.Module):
     def __iter__(self) -> Iterator[Block]:
         return iter(cast(list[Block], self.blocks))
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Its blocks, which are alike: what is compiled for one serves all."""
+        for block in self:
+            block.compile(*args, **kwargs)
+
     def rotations(self, positions: Tensor) -> Rotary | None:
         """The rotations of positions (B or 1, T), where this stack uses them."""
         return None if self.rotary_size is None else rotary(positions, self.rotary_size)
@@ -205,24 +216,26 @@ class Stack(nn.Module):
         own past alone.
 
         Args:
-            x: (A, W, d_model) the newest tokens.
+            x: (A * W, d_model) the newest tokens.
             position: (A, 1) where they stand.
             state: a row a sentence, ``position`` (A,), ``key.i`` and ``value.i`` (A, H, L or more, …) of each block,
                 and, where there is a memory, ``memory_key.i``, ``memory_value.i`` and ``memory_mask``; a row a
                 hypothesis, ``visible`` (A * W, L). Keys are written in place: a state is stepped from once.
 
         Returns:
-            (A, W, d_model), and the new state.
+            (A * W, d_model), and the new state.
         """
         sentence = {**state.sentence, "position": position.squeeze(1) + 1}
         taken = state.hypothesis["visible"].shape[1]
-        visible = see_newest(state.hypothesis["visible"], x.shape[1])
-        mask = visible.view(len(x), 1, x.shape[1], -1)
+        packing = Packing((len(position), len(x) // len(position)))
+        visible = see_newest(state.hypothesis["visible"], packing.size[1])
+        mask = visible.view(len(position), 1, packing.size[1], -1)
         by = self.rotations(position)
         for i, block in enumerate(self):
             cache = Cache(sentence[f"key.{i}"], sentence[f"value.{i}"], taken)
             memory = (sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"]) if block.cross_attention else None
-            x, _ = block(x, mask=mask, by=by, past=cache, memory=memory, memory_mask=sentence.get("memory_mask"))
+            memory_mask = sentence.get("memory_mask")
+            x, _ = block(x, packing, mask=mask, by=by, past=cache, memory=memory, memory_mask=memory_mask)
             sentence[f"key.{i}"], sentence[f"value.{i}"] = cache.key, cache.value
         return x, State(sentence, {"visible": visible})
 

@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from triptych.batch import Batch, Prediction
 from triptych.errors import UserError
+from triptych.layers.packing import Packing, visible
 from triptych.state import State
-from triptych.vocabulary import PAD
 
 Trace = dict[str, list[Tensor]]
 """Attention weights by name, one (B, heads, queries, keys) tensor a layer, filled in by ``forward``."""
@@ -86,6 +85,10 @@ class TranslationModel(nn.Module, ABC):
         """
         raise UserError(f"CTranslate2 cannot run {type(self).__name__}; export a model of another architecture.")
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compiles, with ``torch.compile`` and its arguments, the parts of which training repeats the same work."""
+        super().compile(*args, **kwargs)
+
     @property
     @abstractmethod
     def embedding_parameters(self) -> int:
@@ -94,16 +97,10 @@ class TranslationModel(nn.Module, ABC):
 
 def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
     """(B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,)."""
-    return (torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None])[:, None, None]
-
-
-def places(where: Tensor, count: int) -> Tensor:
-    """(count,) where a tensor is True; knowing how often that is, it does not wait for the device."""
-    return torch.nonzero_static(where.flatten(), size=count).squeeze(1)
+    return visible(lengths, tokens.shape[1])[:, None, None]
 
 
 def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
     """Of decoder outputs x (B, T - 1, D), the N that predict a target token: (N, D), and their targets (N,)."""
-    targets = batch.tgt[:, 1:].flatten()
-    kept = places(targets != PAD, count=int((batch.host_lengths[1] - 1).sum()))
-    return x.flatten(0, 1).index_select(0, kept), targets.index_select(0, kept)
+    packing = Packing.of(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, x.shape[1])
+    return packing.pack(x), packing.pack(batch.tgt[:, 1:])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from triptych.batch import Batch, Prediction
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.layers.embedding import TransformerInput, Vocabularies
+from triptych.layers.packing import Packing, places, select
 from triptych.layers.transformer import Sizes, Stack
-from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask, places
+from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask
 from triptych.state import State
 from triptych.vocabulary import BOS, PAD, Vocabulary
 
@@ -89,30 +92,32 @@ class LM4MT(TranslationModel):
         self.stack = Stack(sizes, num_layers=num_layers, cross=False)
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
-        joint, src_lengths, lengths = self.sequence(batch)
-        inputs, targets = joint[:, :-1], joint[:, 1:]
+        joint = self.sequence(batch)
+        inputs, ends = joint[:, :-1], batch.src_lengths[:, None]
+        packing = Packing.of(batch.src_lengths + batch.tgt_lengths - 1, batch.host_lengths.sum(0) - 1, inputs.shape[1])
         self.input.positions.check_length(inputs.shape[1])
         positions = torch.arange(inputs.shape[1], device=joint.device).unsqueeze(0)
-        x = self.input(self.vocabularies.tgt, inputs, positions)
+        x = packing.pack(self.input(self.vocabularies.tgt, inputs, positions))
         rotations = self.stack.rotations(positions)
-        mask = None if self.causal else prefix_mask(inputs.shape[1], src_lengths)
+        mask = None if self.causal else prefix_mask(inputs.shape[1], batch.src_lengths)
         traces = (None if trace is None else trace.setdefault("sequence", []), None)
         for block in self.stack:
-            x, _ = block(x, mask=mask, causal=self.causal, by=rotations, traces=traces)
-        place = positions + 1  # of the target, in the sequence
+            x, _ = block(x, packing, mask=mask, causal=self.causal, by=rotations, traces=traces)
+        # What a token predicts: a source token, the target's tag (which is given, not predicted), or a target token.
+        predicts = packing.pack(positions + 1 - ends).sign()
         num_source, num_target = (batch.host_lengths - 1).sum(1).tolist()
-        kept = places((place > src_lengths[:, None]) & (place < lengths[:, None]), num_target)
+        kept = places(predicts == 1, num_target)
         if self.causal:
-            kept = torch.cat([places(place < src_lengths[:, None], num_source), kept])
+            kept = torch.cat([places(predicts == -1, num_source), kept])
         return Prediction(
-            hidden=self.stack.norm(x.flatten(0, 1).index_select(0, kept)),
+            hidden=self.stack.norm(select(x, kept)),
             weight=self.vocabularies.output_weight,
-            targets=targets.flatten().index_select(0, kept),
+            targets=packing.pack(joint[:, 1:]).index_select(0, kept),
             num_source=num_source if self.causal else 0,
         )
 
-    def sequence(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Source and target of each pair end to end (B, L); the lengths of the sources (B,), and of the whole (B,)."""
+    def sequence(self, batch: Batch) -> Tensor:
+        """Source and target of each pair end to end (B, L)."""
         src, tgt = self.prefix(batch.src), self.suffix(batch.tgt)
         ends = batch.src_lengths[:, None]
         lengths = batch.src_lengths + batch.tgt_lengths
@@ -121,7 +126,7 @@ class LM4MT(TranslationModel):
         from_src = src.gather(1, place.clamp(max=src.shape[1] - 1))
         from_tgt = tgt.gather(1, (place - ends).clamp(0, tgt.shape[1] - 1))
         joint = torch.where(place < ends, from_src, from_tgt)
-        return joint.masked_fill(place >= lengths[:, None], PAD), batch.src_lengths, lengths
+        return joint.masked_fill(place >= lengths[:, None], PAD)
 
     def prefix(self, src: Tensor) -> Tensor:
         """``source </s>`` (B, S) as it stands, or ``<en> source``, which is as long."""
@@ -136,13 +141,14 @@ class LM4MT(TranslationModel):
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
         self.input.positions.check_length(src.shape[1])
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
-        x = self.input(self.vocabularies.tgt, self.prefix(src), positions)
+        packing = Packing.of(src_lengths, src_lengths.numpy(force=True), src.shape[1])
+        x = packing.pack(self.input(self.vocabularies.tgt, self.prefix(src), positions))
         rotations = self.stack.rotations(positions)
         visible = padding_mask(src, src_lengths)
         sentence = {"position": src_lengths}
         for i, block in enumerate(self.stack):
             x, (sentence[f"key.{i}"], sentence[f"value.{i}"]) = block(
-                x, mask=None if self.causal else visible, causal=self.causal, by=rotations
+                x, packing, mask=None if self.causal else visible, causal=self.causal, by=rotations
             )
         return State(sentence, {"visible": visible[:, 0, 0]})
 
@@ -150,13 +156,16 @@ class LM4MT(TranslationModel):
         position = state.sentence["position"].unsqueeze(1)
         self.input.positions.check(position)
         x = self.input(self.vocabularies.tgt, self.suffix(tokens.view(len(position), -1)), position)
-        x, state = self.stack.step(x, position, state)
-        return self.stack.norm(x.flatten(0, 1)) @ self.vocabularies.output_weight.T, state
+        x, state = self.stack.step(x.flatten(0, 1), position, state)
+        return self.stack.norm(x) @ self.vocabularies.output_weight.T, state
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        self.stack.compile(*args, **kwargs)
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         trace: Trace = {}
         self(batch, trace)
-        inputs = self.sequence(batch)[0][:, :-1]
+        inputs = self.sequence(batch)[:, :-1]
         return [AttentionMap("sequence", torch.stack(trace["sequence"], 1), inputs, inputs, "joint", "joint")]
 
     def flops(self, src_length: int, tgt_length: int) -> int:

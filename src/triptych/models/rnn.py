@@ -5,6 +5,8 @@ B sentences, S source and T target positions, E features of an embedding, H unit
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -131,6 +133,9 @@ class RNN(TranslationModel):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         hidden, _, state = self.decoder(self.scale * self.vocabularies.tgt(tokens.unsqueeze(1)), state)
         return hidden.squeeze(1) @ self.vocabularies.output_weight.T, state
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        self.decoder.compile(*args, **kwargs)
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         trace: Trace = {}

@@ -11,8 +11,9 @@ from torch import Tensor
 from triptych.batch import Batch, Prediction
 from triptych.errors import require_at_least
 from triptych.layers.embedding import TransformerInput, Vocabularies
+from triptych.layers.packing import Packing
 from triptych.layers.transformer import Sizes, Stack
-from triptych.models.base import AttentionMap, Trace, TranslationModel, keep_targets, padding_mask
+from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask
 from triptych.state import State
 from triptych.vocabulary import Vocabulary
 
@@ -86,50 +87,57 @@ class Transformer(TranslationModel):
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
         mask = padding_mask(batch.src, batch.src_lengths)
-        memory = self.encode(batch.src, mask, trace)
+        src = Packing.of(batch.src_lengths, batch.host_lengths[0], batch.src.shape[1])
+        memory = self.encode(batch.src, src, mask, trace)
         tgt = batch.tgt[:, :-1]
+        packing = Packing.of(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, tgt.shape[1])
         self.tgt_input.positions.check_length(tgt.shape[1])
         positions = torch.arange(tgt.shape[1], device=tgt.device).unsqueeze(0)
-        x = self.tgt_input(self.vocabularies.tgt, tgt, positions)
+        x = packing.pack(self.tgt_input(self.vocabularies.tgt, tgt, positions))
         rotations = self.decoder.rotations(positions)
         traces = (None, None) if trace is None else (trace.setdefault("decoder", []), trace.setdefault("cross", []))
         for block in self.decoder:
-            keys_values = block.read(memory)
-            x, _ = block(x, causal=True, by=rotations, memory=keys_values, memory_mask=mask, traces=traces)
-        hidden, targets = keep_targets(x, batch)
+            read = block.read(memory, src)
+            x, _ = block(x, packing, causal=True, by=rotations, memory=read, memory_mask=mask, traces=traces)
         return Prediction(
-            hidden=self.decoder.norm(hidden),
+            hidden=self.decoder.norm(x),
             weight=self.vocabularies.output_weight,
-            targets=targets,
+            targets=packing.pack(batch.tgt[:, 1:]),
             num_source=0,
         )
 
-    def encode(self, src: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
-        """Sources (B, S), visible where mask (B, 1, 1, S) is True, to the memory (B, S, d_model)."""
+    def encode(self, src: Tensor, packing: Packing, mask: Tensor, trace: Trace | None = None) -> Tensor:
+        """Sources (B, S), visible where mask (B, 1, 1, S) is True, to the packed memory (N, d_model)."""
         self.src_input.positions.check_length(src.shape[1])
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
-        x = self.src_input(self.vocabularies.src, src, positions)
+        x = packing.pack(self.src_input(self.vocabularies.src, src, positions))
         rotations = self.encoder.rotations(positions)
         traces = (None if trace is None else trace.setdefault("encoder", []), None)
         for block in self.encoder:
-            x, _ = block(x, mask=mask, by=rotations, traces=traces)
+            x, _ = block(x, packing, mask=mask, by=rotations, traces=traces)
         return self.encoder.norm(x)
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
         mask = padding_mask(src, src_lengths)
-        memory = self.encode(src, mask)
+        packing = Packing.of(src_lengths, src_lengths.numpy(force=True), src.shape[1])
+        memory = self.encode(src, packing, mask)
         sentence = {"memory_mask": mask, "position": torch.zeros_like(src_lengths)}
         for i, block in enumerate(self.decoder):
-            sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"] = block.read(memory)
-            sentence[f"key.{i}"], sentence[f"value.{i}"] = block.self_attention.keys_values(memory[:, :0])
+            sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"] = block.read(memory, packing)
+            none_yet = block.self_attention.keys_values(memory[:0], Packing((len(src), 0)))
+            sentence[f"key.{i}"], sentence[f"value.{i}"] = none_yet
         return State(sentence, {"visible": src.new_empty(len(src), 0, dtype=torch.bool)})
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         position = state.sentence["position"].unsqueeze(1)
         self.tgt_input.positions.check(position)
         x = self.tgt_input(self.vocabularies.tgt, tokens.view(len(position), -1), position)
-        x, state = self.decoder.step(x, position, state)
-        return self.decoder.norm(x.flatten(0, 1)) @ self.vocabularies.output_weight.T, state
+        x, state = self.decoder.step(x.flatten(0, 1), position, state)
+        return self.decoder.norm(x) @ self.vocabularies.output_weight.T, state
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        self.encoder.compile(*args, **kwargs)
+        self.decoder.compile(*args, **kwargs)
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         trace: Trace = {}

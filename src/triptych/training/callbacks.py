@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint, RichProgressBar
 from lightning.pytorch.loggers import Logger, WandbLogger
 from lightning.pytorch.plugins.io import TorchCheckpointIO
@@ -63,13 +64,14 @@ class ValidationBleu(Callback):
         if self.validations % self.every:
             return
         mine = range(trainer.global_rank, len(self.sources), trainer.world_size)
-        found = decode(
-            task.model,
-            [self.sources[i] for i in mine],
-            search=self.search,
-            search_tokens=self.search_tokens,
-            device=task.device,
-        )
+        with torch.compiler.set_stance("force_eager"):  # what was compiled for training would be compiled anew
+            found = decode(
+                task.model,
+                [self.sources[i] for i in mine],
+                search=self.search,
+                search_tokens=self.search_tokens,
+                device=task.device,
+            )
         texts = dict(zip(mine, self.tokenizer.decode([h[0].tokens for h in found], "tgt"), strict=True))
         texts = {i: text for part in gather(texts) for i, text in part.items()}
         hypotheses = [texts[i] for i in range(len(self.sources))]

@@ -13,8 +13,9 @@ from torch.autograd.function import once_differentiable
 from triptych.batch import Prediction
 from triptych.errors import require_probability
 
-CHUNK_ELEMENTS = 4_000_000
-"""Logits that exist at one time: enough to keep a matrix product busy, too few to matter beside the activations."""
+CHUNK_ELEMENTS = {"cpu": 4_000_000, "cuda": 64_000_000}
+"""Logits that exist at one time, by device: enough to keep a matrix product busy, too few to matter beside the
+activations."""
 
 
 @dataclass
@@ -53,6 +54,7 @@ class TranslationLoss(nn.Module):
         require_probability("loss", label_smoothing=label_smoothing)
         self.label_smoothing = label_smoothing
         self.autoencode = autoencode
+        self.of_logits: OfLogits = of_logits
 
     def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
         """The loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
@@ -65,7 +67,7 @@ class TranslationLoss(nn.Module):
         token_weights = torch.cat([(weight / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
         smoothing = torch.full_like(token_weights, self.label_smoothing)
         smoothing[:num_source] = 0
-        loss, nll = linear_cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing)
+        loss, nll = linear_cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing, self.of_logits)
         return LossParts(
             loss=loss,
             weight=weight,
@@ -75,9 +77,48 @@ class TranslationLoss(nn.Module):
             autoencode_tokens=num_source,
         )
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """What lies between the matrix products, which then reads and writes the logits as seldom as it can."""
+        self.of_logits = torch.compile(of_logits, *args, **kwargs)
+
+
+def of_logits(
+    logits: Tensor, targets: Tensor, smoothing: Tensor, with_gradient: bool
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The loss of some logits, and its gradient.
+
+    Args:
+        logits: (n, V).
+        targets: (n, 1) ids.
+        smoothing: (n,) eps of each.
+        with_gradient: whether the gradient is wanted.
+
+    Returns:
+        Each token's loss (n,) and negative log-likelihood (n,), in single precision, and the gradient of the loss
+        (n, V), softmax less the smoothed target, in the precision of the logits.
+    """
+    log_probs = logits.float().log_softmax(dim=-1)
+    at_target = log_probs.gather(1, targets)
+    nll = -at_target.squeeze(1)
+    loss = (1 - smoothing) * nll - smoothing * log_probs.mean(dim=-1)
+    if not with_gradient:
+        return loss, nll, None
+    share = (smoothing / logits.shape[1])[:, None]
+    gradient = log_probs.exp_().sub_(share).to(logits.dtype)
+    gradient.scatter_(1, targets, (at_target.exp() - share + (smoothing - 1)[:, None]).to(logits.dtype))
+    return loss, nll, gradient
+
+
+OfLogits = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor, Tensor | None]]
+
 
 def linear_cross_entropy(
-    hidden: Tensor, weight: Tensor, targets: Tensor, token_weights: Tensor, smoothing: Tensor
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    token_weights: Tensor,
+    smoothing: Tensor,
+    of_logits: OfLogits = of_logits,
 ) -> tuple[Tensor, Tensor]:
     """Weighted cross-entropy of ``hidden @ weight.T``, whose (N, V) logits never exist whole.
 
@@ -89,12 +130,13 @@ def linear_cross_entropy(
         targets: (N,) ids.
         token_weights: (N,) what each token's loss counts in the sum.
         smoothing: (N,) eps of each token.
+        of_logits: that function, or a compiled one.
 
     Returns:
         The weighted sum (), and each token's negative log-likelihood (N,), without a gradient.
     """
-    loss, nll = _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, torch.is_grad_enabled())
-    return loss, nll
+    with_gradient = torch.is_grad_enabled()
+    return _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, of_logits, with_gradient)
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -108,30 +150,26 @@ class _LinearCrossEntropy(torch.autograd.Function):
         targets: Tensor,
         token_weights: Tensor,
         smoothing: Tensor,
+        of_logits: OfLogits,
         with_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
         device = hidden.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         low_weight = weight.to(dtype)
-        size = weight.shape[0]
         loss = hidden.new_zeros((), dtype=torch.float32)
         nll = hidden.new_empty(len(hidden), dtype=torch.float32)
         grad_hidden = torch.empty_like(hidden) if with_gradient else None
         grad_weight = torch.zeros_like(weight) if with_gradient else None
-        rows = max(1, CHUNK_ELEMENTS // size)
+        rows = max(1, CHUNK_ELEMENTS.get(device, CHUNK_ELEMENTS["cpu"]) // len(weight))
         unit = token_weights.max()  # kept out of what half precision holds, where a token's share would vanish
         with torch.autocast(device, enabled=False):
             for i in range(0, len(hidden), rows):
                 chunk = slice(i, i + rows)
-                low_hidden, target = hidden[chunk].to(dtype), targets[chunk, None]
-                eps, token_weight = smoothing[chunk], token_weights[chunk]
-                log_probs = (low_hidden @ low_weight.T).float().log_softmax(dim=-1)
-                nll[chunk] = -log_probs.gather(1, target).squeeze(1)
-                uniform = -log_probs.mean(dim=-1)
-                loss += (token_weight * ((1 - eps) * nll[chunk] + eps * uniform)).sum()
-                if grad_hidden is not None and grad_weight is not None:
-                    grad = log_probs.exp_()  # softmax, less the smoothed target
-                    grad = grad.sub_((eps / size)[:, None]).scatter_add_(1, target, (eps - 1)[:, None]).to(dtype)
+                low_hidden, token_weight = hidden[chunk].to(dtype), token_weights[chunk]
+                logits, target = low_hidden @ low_weight.T, targets[chunk, None]
+                of_token, nll[chunk], grad = of_logits(logits, target, smoothing[chunk], with_gradient)
+                loss += (token_weight * of_token).sum()
+                if grad_hidden is not None and grad_weight is not None and grad is not None:
                     share = (token_weight / unit)[:, None].to(dtype)
                     grad_hidden[chunk] = (grad @ low_weight) * share
                     grad_weight += grad.T @ (low_hidden * share)
@@ -144,4 +182,4 @@ class _LinearCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         grad_hidden, grad_weight, unit = ctx.saved_tensors
         scale = unit * grad_loss
-        return grad_hidden * scale, grad_weight * scale, None, None, None, None
+        return grad_hidden * scale, grad_weight * scale, None, None, None, None, None

@@ -72,6 +72,11 @@ class TranslationTask(lightning.LightningModule):
         vectors = [p for p in self.model.parameters() if p.dim() <= 1]
         groups = [{"params": matrices, "weight_decay": self.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         optimizer = self.make_optimizer([group for group in groups if group["params"]], lr=1.0)
+        if self.device.type == "cuda":
+            for group in optimizer.param_groups:
+                # Not by the constructor: Lightning would refuse to clip gradients, for the sake of scaled ones.
+                if "fused" in group:
+                    group["fused"] = True
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda i: self.schedule(i + 1, self.total_steps))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 

@@ -1,0 +1,238 @@
+"""JoeyNMT 2.3.0 (Kreutzer et al. 2019, https://aclanthology.org/D19-3019), a peer, in an environment of its own.
+
+It trains on the same text with the same SentencePiece model, and translates with our weights.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from torch import Tensor
+
+from triptych.tokenizer import Tokenizer
+from triptych.translator import Translator
+
+# Newer versions of the last two are not understood by JoeyNMT 2.3.0.
+PACKAGES = ["joeynmt==2.3.0", "ctranslate2==4.8.5", "importlib_metadata", "setuptools<81"]
+SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
+"""JoeyNMT's first ids."""
+
+
+class JoeyNMT:
+    """Commands of JoeyNMT, run below a folder.
+
+    Args:
+        work: for its environment, text, vocabulary and models; what is there is reused.
+        text: lines of each split, ``train``, ``validation`` and ``test``, source and target.
+        tokenizer: a joint one.
+    """
+
+    def __init__(self, work: Path, text: dict[str, tuple[Sequence[str], Sequence[str]]], tokenizer: Tokenizer) -> None:
+        self.work = work.resolve()
+        self.python = self.work / "venv" / "bin" / "python"
+        if not (self.work / "installed").exists():
+            venv.create(self.work / "venv", with_pip=True)
+            subprocess.run([self.python, "-m", "pip", "install", "-q", f"torch=={_release(torch)}"], check=True)
+            subprocess.run([self.python, "-m", "pip", "install", "-q", *PACKAGES], check=True)
+            (self.work / "installed").touch()
+        self.languages = tokenizer.languages
+        for split, sides in text.items():
+            for language, lines in zip(self.languages, sides, strict=True):
+                (self.work / f"{split}.{language}").write_text("".join(f"{line}\n" for line in lines))
+        tokenizer.save(self.work / "tokenizer")
+        pieces = tokenizer.vocabulary_pieces("src")
+        self.vocabulary = SPECIALS + [piece for piece in pieces if piece not in SPECIALS]
+        (self.work / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in self.vocabulary))
+        self.order = [pieces.index(piece) for piece in self.vocabulary]
+
+    def train(self, model: dict[str, Any], updates: int, validate: bool) -> dict[str, float]:
+        """Target tokens a second, the median of the readings after the first, and perplexity where it validates."""
+        folder = self.work / "trained"
+        config = self._config(model, folder)
+        config["training"] |= {"updates": updates, "validation_freq": updates if validate else 10**6}
+        log = self._run("train", config, folder, "-t")
+        readings = [float(found) for found in re.findall(r"Tokens per Sec: *([\d.]+)", log)]
+        if len(readings) < 3:
+            raise RuntimeError(f"JoeyNMT did not train: {log[-2000:]}")
+        perplexity = re.findall(r"ppl: *([\d.]+)", log)
+        count = re.search(r"Total params: (\d+)", log)
+        return {
+            "tgt_tokens_per_second": statistics.median(readings[1:]),
+            "parameters": int(count[1]) if count else 0,
+            **({"perplexity": float(perplexity[-1])} if validate else {}),
+        }
+
+    def translate(self, model: dict[str, Any], translator: Translator) -> tuple[float, list[str]]:
+        """Sentences a second on ``test``, and the translations, with the weights of an encoder-decoder of ours."""
+        folder = self.work / "ours"
+        folder.mkdir(exist_ok=True)
+        torch.save({"model_state": self._weights(translator)}, folder / "best.ckpt")
+        config = self._config(model, folder)
+        config["testing"]["load_model"] = str(folder / "best.ckpt")
+        log = self._run("test", config, folder, "-o", str(folder / "out"))
+        seconds = [float(found) for found in re.findall(r"Generation took ([\d.]+)\[sec\]", log)]
+        if len(seconds) != 1:
+            raise RuntimeError(f"JoeyNMT did not translate: {log[-2000:]}")
+        lines = (folder / "out.test").read_text().splitlines()
+        return len(lines) / seconds[0], lines
+
+    def _run(self, mode: str, config: dict[str, Any], folder: Path, *options: str) -> str:
+        path = self.work / f"{mode}.yaml"
+        path.write_text(yaml.safe_dump(config))
+        done = subprocess.run(
+            [self.python, "-m", "joeynmt", mode, path, *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    def _config(self, model: dict[str, Any], folder: Path) -> dict[str, Any]:
+        def side(language: str) -> dict[str, Any]:
+            return {
+                "lang": language,
+                "level": "bpe",
+                "max_length": 256,
+                "voc_file": str(self.work / "vocabulary.txt"),
+                "tokenizer_type": "sentencepiece",
+                "tokenizer_cfg": {"model_file": str(self.work / "tokenizer" / "joint.model")},
+            }
+
+        return {
+            "name": "peer",
+            "joeynmt_version": "2.3.0",
+            "model_dir": str(folder),
+            "use_cuda": False,
+            "fp16": False,
+            "random_seed": 1,
+            "data": {
+                "train": str(self.work / "train"),
+                "dev": str(self.work / "validation"),
+                "test": str(self.work / "test"),
+                "dataset_type": "plain",
+                "src": side(self.languages[0]),
+                "trg": side(self.languages[1]),
+                "special_symbols": {
+                    **{f"{name}_token": SPECIALS[i] for i, name in enumerate(("unk", "pad", "bos", "eos"))},
+                    **{f"{name}_id": i for i, name in enumerate(("unk", "pad", "bos", "eos"))},
+                },
+            },
+            "testing": {
+                "n_best": 1,
+                "beam_size": 4,
+                "beam_alpha": 0.6,
+                "batch_size": 64,
+                "batch_type": "sentence",
+                "eval_metrics": ["bleu"],
+                "max_output_length": -1,
+            },
+            "training": {
+                "optimizer": "adamw",
+                "adam_betas": [0.9, 0.98],
+                "learning_rate": 0.001,
+                "weight_decay": 0.01,
+                "clip_grad_norm": 1.0,
+                "loss": "crossentropy",
+                "label_smoothing": 0.1,
+                "batch_size": 4096,
+                "batch_type": "token",
+                "normalization": "tokens",
+                "scheduling": "warmupinversesquareroot",
+                "learning_rate_warmup": 400,
+                "epochs": 1000,
+                "logging_freq": 10,
+                "early_stopping_metric": "loss",
+                "shuffle": True,
+                "overwrite": True,
+                "print_valid_sents": [0],
+                "keep_best_ckpts": 1,
+                "num_workers": 0,
+            },
+            "model": {
+                "initializer": "xavier_uniform",
+                "bias_initializer": "zeros",
+                "embed_initializer": "xavier_uniform",
+                "tied_embeddings": True,
+                "tied_softmax": True,
+                **model,
+            },
+        }
+
+    def _weights(self, translator: Translator) -> dict[str, Tensor]:
+        """Of our pre-norm encoder-decoder with sinusoidal positions, by JoeyNMT's names and in its order of ids."""
+        ours = translator.model.state_dict()
+        embedding = ours["vocabularies.tgt.weight"][self.order]
+        theirs = {"src_embed.lut.weight": embedding, "trg_embed.lut.weight": embedding}
+        theirs["decoder.output_layer.weight"] = embedding
+        names = {
+            "encoder": {"self": ("src_src_att", "layer_norm")},
+            "decoder": {"self": ("trg_trg_att", "x_layer_norm"), "cross": ("src_trg_att", "dec_layer_norm")},
+        }
+        for stack, attentions in names.items():
+            for part in ("weight", "bias"):
+                theirs[f"{stack}.layer_norm.{part}"] = ours[f"{stack}.norm.{part}"]
+            for name, tensor in ours.items():
+                if not (found := re.match(rf"{stack}\.blocks\.(\d+)\.(\w+?)_(attention|norm|forward)", name)):
+                    continue
+                layer, kind, what = f"{stack}.layers.{found[1]}", found[2], name.split(".", 3)[3]
+                part = what.rsplit(".", 1)[-1]
+                if kind in attentions and found[3] == "norm":
+                    theirs[f"{layer}.{attentions[kind][1]}.{part}"] = tensor
+                elif kind in attentions:
+                    block = f"{layer}.{attentions[kind][0]}"
+                    if what.startswith("key_value"):
+                        theirs[f"{block}.k_layer.{part}"], theirs[f"{block}.v_layer.{part}"] = tensor.chunk(2)
+                    else:
+                        theirs[f"{block}.{'q' if what.startswith('query') else 'output'}_layer.{part}"] = tensor
+                elif name.endswith(f"feed_forward_norm.{part}"):
+                    theirs[f"{layer}.feed_forward.layer_norm.{part}"] = tensor
+                else:
+                    theirs[f"{layer}.feed_forward.pwff_layer.{0 if 'up' in what else 3}.{part}"] = tensor
+        return theirs
+
+
+def _release(module: Any) -> str:
+    return module.__version__.partition("+")[0]
+
+
+def transformer() -> dict[str, Any]:
+    """3 + 3 layers of 256."""
+    side = {
+        "type": "transformer",
+        "num_layers": 3,
+        "num_heads": 4,
+        "hidden_size": 256,
+        "ff_size": 1024,
+        "dropout": 0.1,
+        "layer_norm": "pre",
+        "embeddings": {"embedding_dim": 256, "scale": True, "dropout": 0.0},
+    }
+    return {"encoder": side, "decoder": side}
+
+
+def rnn(attention: str, input_feeding: bool) -> dict[str, Any]:
+    """2 + 2 LSTM layers of 256, the encoder in both directions."""
+    side = {
+        "type": "recurrent",
+        "rnn_type": "lstm",
+        "num_layers": 2,
+        "hidden_size": 256,
+        "dropout": 0.1,
+        "embeddings": {"embedding_dim": 256, "dropout": 0.0},
+    }
+    decoder = {"attention": attention, "init_hidden": "bridge", "input_feeding": input_feeding, "hidden_dropout": 0.1}
+    return {"encoder": {**side, "bidirectional": True}, "decoder": {**side, **decoder}}
+
+
+if __name__ == "__main__":
+    sys.exit("run benchmarks/cpu.py")

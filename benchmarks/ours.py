@@ -1,0 +1,145 @@
+"""What the benchmarks train of ours: arms of equal settings, by the command line or step by step."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+from torch import Tensor
+from torch.profiler import record_function
+
+from triptych.batch import Batch, Prediction
+from triptych.commands import schema
+from triptych.commands.hydra_app import conf_dir
+from triptych.commands.prepare import Prepared, prepare
+from triptych.data.corpus import Corpus
+from triptych.data.datamodule import TranslationData
+from triptych.models.base import TranslationModel
+from triptych.training.loss import TranslationLoss
+from triptych.translator import Translator
+
+COMMON = [
+    "scale=multi30k",
+    "data.tgt=fr",
+    "scale.vocab_size=8000",
+    "scale.d_model=256",
+    "scale.num_heads=4",
+    "scale.d_ff=1024",
+    "scale.num_layers=3",
+    "scale.decoder_only_layers=7",  # as many parameters as 3 + 3 layers of the encoder-decoder
+    "scale.recurrent_layers=2",
+    "scale.dropout=0.1",
+    "scale.learning_rate=1e-3",
+    "scale.warmup=400",
+    "optimizer=inverse_sqrt",
+    "batch.tokens=4096",
+]
+ARMS = {
+    "transformer": ["model=transformer", "model.positions=sinusoidal"],
+    "lm4mt": ["model=lm4mt", "model.positions=sinusoidal", "loss=decayed"],
+    "rnn_bahdanau": ["model=rnn_bahdanau"],
+    "rnn_luong": ["model=rnn_luong"],
+    "rnn_luong_feeding": ["model=rnn_luong", "model.input_feeding=true"],
+}
+
+
+def train(arm: str, output: Path, updates: int, *options: str) -> Path:
+    """Trains an arm by the command line; the run's folder, which is reused where it is there."""
+    output.mkdir(parents=True, exist_ok=True)
+    limits = [f"budget.steps={updates}", f"validation.every={updates}", "validation.bleu_every=2", "log_every=10"]
+    command = [sys.executable, "-m", "triptych", "train", *COMMON, *ARMS[arm], *limits, *options, f"output={output}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    return Path(done.stdout.split("result: ")[-1].strip()).parent
+
+
+def speed(run: Path) -> dict[str, float]:
+    """Of a finished run: medians over its log's windows after the first."""
+    result = json.loads((run / "result.json").read_text())
+    trained = result["train"]
+    windows = pd.read_csv(run / "metrics.csv")["train/tokens_per_second"].dropna().iloc[1:]
+    per_second, tokens = float(windows.median()), trained["tokens_src"] + trained["tokens_tgt"]
+    flops = trained["flops"] / tokens * per_second
+    return {
+        "tokens_per_second": per_second,
+        "src_tokens_per_second": per_second * trained["tokens_src"] / tokens,
+        "tgt_tokens_per_second": per_second * trained["tokens_tgt"] / tokens,
+        "flops_per_second": flops,
+        "peak_flops": trained["peak_flops"],
+        "share_of_peak": flops / trained["peak_flops"],
+        "peak_memory_bytes": trained["peak_memory_bytes"],
+        "parameters": result["model"]["parameters"],
+        "perplexity": result["validation"]["perplexity"],
+    }
+
+
+class Steps:
+    """Training steps without a trainer, for profiles.
+
+    Args:
+        arm: of ``ARMS``.
+        options: further overrides.
+    """
+
+    def __init__(self, arm: str, *options: str) -> None:
+        schema.register()
+        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+            config = compose("train", overrides=[*COMMON, *ARMS[arm], *options])
+        torch.manual_seed(config.seed)
+        self.prepared: Prepared = prepare(config, instantiate(config.data))
+        self.model: TranslationModel = self.prepared.model.train()
+        self.loss: TranslationLoss = instantiate(config.loss)
+        self.optimizer = instantiate(config.optimizer.optimizer)(self.model.parameters(), lr=1e-3)
+        self.clip = config.gradient_clip
+        self.bf16 = config.strategy.precision == "bf16-mixed"
+        data = TranslationData(
+            stores=self.prepared.stores,
+            tokenizer=self.prepared.tokenizer,
+            corpus=self.prepared.corpus,
+            batch_tokens=config.batch.tokens,
+            accumulate=1,
+            seed=config.seed,
+            workers=0,
+            ranks=1,
+            steps=10_000,
+            epochs=None,
+            tokens=None,
+        )
+        self.batches: Iterator[Batch] = iter(data.train_dataloader())
+
+    def step(self) -> Tensor:
+        with record_function("data"):
+            batch = next(self.batches)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            prediction = self.model(batch)
+            with record_function("loss"):
+                loss = self.loss(prediction, batch.step_tokens, 0.0).loss
+        loss.backward()
+        with record_function("optimizer"):
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+        return loss
+
+
+def keeping_logits(prediction: Prediction, label_smoothing: float) -> Tensor:
+    """The loss by the usual means: all (N, V) logits at once."""
+    logits = prediction.hidden @ prediction.weight.T
+    return torch.nn.functional.cross_entropy(logits.float(), prediction.targets, label_smoothing=label_smoothing)
+
+
+def corpus_of(translator: Translator) -> Corpus:
+    """What a run was trained on."""
+    return instantiate(translator.config.data)
+
+
+def options_of(data: Path | None, cache: Path) -> list[str]:
+    return [f"cache={cache}", *([] if data is None else [f"data.dir={data}"])]

@@ -1,0 +1,65 @@
+"""Where the time of a training step goes, by kind of work.
+
+    python benchmarks/profiling.py ARM [key=value …]
+
+Prints one JSON object: shares of the time that operations take themselves, over the steps profiled.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+
+from torch.profiler import ProfilerActivity, profile
+
+from benchmarks.ours import Steps
+from triptych.training.allocator import keep_freed_memory
+
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_mkldnn", "linear")
+KINDS = {
+    "attention": ("_softmax", "_softmax_backward_data", "masked_fill", "masked_fill_"),
+    "dropout": ("bernoulli_", "native_dropout", "native_dropout_backward"),
+    "normalisation": ("native_layer_norm", "native_layer_norm_backward"),
+    "copies": ("copy_", "cat", "_to_copy", "clone"),
+    "zeros": ("zero_", "fill_"),
+}
+STEPS, WARMUP = 20, 5
+
+
+def kind(name: str, scopes: list[str]) -> str:
+    """Of an operation, by its name and what it was called from."""
+    operation = name.removeprefix("aten::")
+    if operation in PRODUCTS or name.startswith("mkldnn"):
+        return "matrix products"
+    scopes = [name, *scopes]
+    if any("LinearCrossEntropy" in scope or scope == "loss" for scope in scopes):
+        return "loss"
+    for scope in ("optimizer", "data"):
+        if scope in scopes:
+            return scope
+    return next((kind for kind, operations in KINDS.items() if operation in operations), "other")
+
+
+def profiled(arm: str, *options: str) -> dict[str, float]:
+    """Shares by kind, and seconds a step."""
+    keep_freed_memory()
+    steps = Steps(arm, *options)
+    for _ in range(WARMUP):
+        steps.step()
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        for _ in range(STEPS):
+            steps.step()
+    times: Counter[str] = Counter()
+    for event in profiler.events():
+        scopes, parent = [], event.cpu_parent
+        while parent is not None:
+            scopes.append(parent.name)
+            parent = parent.cpu_parent
+        times[kind(event.name, scopes)] += event.self_cpu_time_total
+    total = sum(times.values())
+    return {name: time / total for name, time in times.most_common()} | {"seconds_a_step": total / STEPS / 1e6}
+
+
+if __name__ == "__main__":
+    print(json.dumps(profiled(*sys.argv[1:]), indent=2))

@@ -1,0 +1,56 @@
+"""``torch.compile`` of what training repeats: the same numbers, and nothing compiled anew for other lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from conftest import build_model, random_batch
+
+from triptych.batch import Batch
+from triptych.models.base import TranslationModel
+from triptych.training.loss import TranslationLoss
+
+MODELS = [
+    "model=transformer",
+    "model=lm4mt model.positions=rope",
+    "model=rnn_bahdanau",
+    "model=rnn_luong model.input_feeding=true",
+]
+LENGTHS = [[(5, 4), (2, 6), (7, 3)], [(9, 2), (4, 8), (3, 5), (6, 6)], [(3, 3), (8, 11)], [(12, 9), (1, 2)]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled() -> Iterator[None]:
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def gradients(model: TranslationModel, loss: TranslationLoss, batch: Batch) -> list[torch.Tensor]:
+    """Those of every parameter, and the loss."""
+    model.zero_grad()
+    found = loss(model(batch), batch.step_tokens, 0.5).loss
+    found.backward()
+    return [found.detach(), *(p.grad.clone() for p in model.parameters() if p.grad is not None)]
+
+
+@pytest.mark.parametrize("overrides", MODELS)
+def test_compiled_parts_give_the_same_gradients_at_any_length(overrides: str) -> None:
+    """By Dynamo alone: what it traces is what any backend is given."""
+    model = build_model(*overrides.split(), "model.dropout=0").train()
+    loss = TranslationLoss(label_smoothing=0.1, autoencode=lambda _: 0.5)
+    batches = [random_batch(lengths, seed) for seed, lengths in enumerate(LENGTHS)]
+    expected = [gradients(model, loss, batch) for batch in batches]
+
+    model.compile(backend="eager", dynamic=True, fullgraph=True)
+    loss.compile(backend="eager", dynamic=True, fullgraph=True)
+    found = [gradients(model, loss, batch) for batch in batches]
+    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+    assert graphs >= 2  # a part of the model, and the loss
+
+    for seed in range(4):
+        gradients(model, loss, random_batch([(11 + seed, 6), (2, 13 - seed), (5, 5 + seed)], seed))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs
