@@ -1,15 +1,17 @@
 """Training and decoding on a CPU, beside JoeyNMT and CTranslate2: `make bench`.
 
-    python -m benchmarks.cpu [--data FOLDER] [--rounds 3] [--updates 60] [--parts train,decode,profile,memory,quality]
+    python -m benchmarks.cpu [--data FOLDER] [--rounds 3] [--updates 40] [--parts train,decode,profile,memory]
 
-Whatever is compared takes turns, round by round, and medians are given. Writes benchmarks/results/cpu.json and cpu.md;
-``--work`` keeps environments and runs.
+Whatever is compared takes turns, round by round, and medians are given. The first round trains for 200 updates, whose
+models are then compared in perplexity and decode. Writes benchmarks/results/cpu.json and cpu.md; ``--work`` keeps the
+peer's environment and the runs. Takes two hours on two slow cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,8 +24,9 @@ from typing import Any
 import torch
 
 from benchmarks import joeynmt, ours
+from benchmarks.decoding import SEARCH
 from benchmarks.page import write_page
-from triptych import accounting
+from triptych import accounting, runs
 from triptych.translator import load
 
 RESULTS = Path(__file__).parent / "results"
@@ -36,73 +39,93 @@ PEERS: dict[str, dict[str, Any]] = {
 PRECISIONS = ("32-true", "bf16-mixed") if torch.ops.mkldnn._is_mkldnn_bf16_supported() else ("32-true",)
 """Without instructions for bf16, a CPU takes several times as long with it."""
 TEST = "test_2016_flickr"
+LEARNED = 200
+"""Updates after which perplexities are compared."""
 
 
 class Bench:
-    """The parts, each of which returns what it measured."""
+    """The parts, each of which returns what it measured.
+
+    Args:
+        work: for the peer's environment and the runs; runs that are there are of other code, and are removed.
+        data: folder of Multi30k's files; None downloads them.
+        rounds: turns that everything takes.
+        updates: of a training in every round but the first.
+    """
 
     def __init__(self, work: Path, data: Path | None, rounds: int, updates: int) -> None:
         self.work, self.rounds, self.updates = work, rounds, updates
-        self.options = ours.options_of(data, work / "cache")
-        self.reference = ours.train("transformer", work / "reference", 300, *self.options)
-        self.translator = load(self.reference)
-        corpus = ours.corpus_of(self.translator)
-        text = {split: corpus.splits[split] for split in ("train", "validation")}
-        self.test = list(corpus.splits[TEST][0])
-        self.joey = joeynmt.JoeyNMT(work / "joeynmt", {**text, "test": corpus.splits[TEST]}, self.translator.tokenizer)
+        self.runs = work / "runs"
+        shutil.rmtree(self.runs, ignore_errors=True)
+        self.options = [f"cache={work / 'cache'}", *([] if data is None else [f"data.dir={data}"])]
+        self.learned = {precision: self._train("transformer", precision, LEARNED, "first") for precision in PRECISIONS}
+        self.translator = load(self.learned[PRECISIONS[0]], "last")
+        self.corpus = ours.corpus_of(self.translator)
+        text = {"train": "train", "validation": "validation", "test": TEST}
+        sides = {name: self.corpus.splits[split] for name, split in text.items()}
+        self.joey = joeynmt.JoeyNMT(work / "joeynmt", sides, self.translator.tokenizer)
 
     def train(self) -> dict[str, Any]:
-        """Target tokens a second of every arm in both precisions, and of JoeyNMT's models of equal size."""
+        """Tokens a second of every arm, and of JoeyNMT's models of equal size; perplexities of the Transformers."""
         found: dict[str, list[dict[str, float]]] = defaultdict(list)
+        perplexity = {}
         for turn in range(self.rounds):
             for arm in ours.ARMS:
                 for precision in PRECISIONS:
-                    folder = self.work / "train" / f"{turn}" / precision
-                    options = [*self.options, "data.test=[]", f"strategy.precision={precision}"]
-                    run = ours.train(arm, folder, self.updates, *options)
+                    if turn == 0 and arm == "transformer":
+                        run = self.learned[precision]
+                        perplexity[precision] = ours.speed(run)["perplexity"]
+                    else:
+                        run = self._train(arm, precision, self.updates if turn else LEARNED, str(turn))
                     found[f"{arm} {precision}"].append(ours.speed(run))
                 if arm in PEERS:
-                    found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], self.updates, validate=False))
-        return {name: _medians(readings) for name, readings in found.items()}
+                    updates = LEARNED if turn == 0 and arm == "transformer" else self.updates
+                    found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], updates))
+                    if updates == LEARNED:
+                        lines = list(map(list, self.corpus.splits["validation"]))
+                        model = load(self.learned[PRECISIONS[0]], "last")
+                        perplexity["joeynmt"] = self.joey.perplexity(model, (lines[0], lines[1]))
+        rates = {name: _medians(readings) for name, readings in found.items()}
+        return {"rates": rates, "perplexity": perplexity, "updates": LEARNED, "readings": found}
 
     def decode(self) -> dict[str, Any]:
-        """Sentences a second of every arm, of CTranslate2 and of JoeyNMT on the same weights; beam 4."""
-        exported = self.work / "ctranslate2"
-        if not exported.exists():
-            _triptych("export", f"run={self.reference}", f"output={exported}")
-        runs = {arm: ours.train(arm, self.work / "reference", 300, *self.options) for arm in ours.ARMS}
+        """Sentences a second of every arm, of CTranslate2 and of JoeyNMT on the same weights."""
+        exported = self.runs / "ctranslate2"
+        _python("triptych", "export", f"run={self.learned[PRECISIONS[0]]}", "checkpoint=last", f"output={exported}")
+        models = {arm: next((self.runs / "0" / PRECISIONS[0] / arm).glob("*/result.json"), None) for arm in ours.ARMS}
+        folders = {arm: result.parent for arm, result in models.items() if result is not None}
+        folders["transformer"] = self.learned[PRECISIONS[0]]
         found: dict[str, list[float]] = defaultdict(list)
-        same = 0.0
         for _ in range(self.rounds):
-            for arm, run in runs.items():
+            for arm, run in folders.items():
                 found[arm].append(_alone("ours", run, self.work))
             found["ctranslate2"].append(_alone("ctranslate2", exported, self.work))
-            per_second, lines = self.joey.translate(PEERS["transformer"], self.translator)
+            per_second, theirs = self.joey.translate(PEERS["transformer"], self.translator)
             found["joeynmt"].append(per_second)
-            mine = self.translator.translate(self.test)
-            same = sum(a == b for a, b in zip(lines, mine, strict=True)) / len(mine)
-        rates = {name: statistics.median(readings) for name, readings in found.items()}
-        return {"sentences_per_second": rates, "translated_as_joeynmt": same, "readings": found}
-
-    def quality(self) -> dict[str, Any]:
-        """Validation perplexity after 200 updates."""
-        found = {}
-        for precision in PRECISIONS:
-            options = [*self.options, "data.test=[]", f"strategy.precision={precision}"]
-            found[precision] = ours.speed(ours.train("transformer", self.work / precision, 200, *options))["perplexity"]
-        peer = self.joey.train(PEERS["transformer"], 200, validate=True)
-        return {**found, "joeynmt": peer["perplexity"]}
+        mine = self.translator.translate(list(self.corpus.splits[TEST][0]), SEARCH)
+        return {
+            "sentences_per_second": {name: statistics.median(readings) for name, readings in found.items()},
+            "translated_as_joeynmt": sum(a == b for a, b in zip(theirs, mine, strict=True)) / len(mine),
+            "sentences": len(mine),
+            "beam_size": SEARCH.beam_size,
+            "length_penalty": SEARCH.length_penalty,
+            "readings": found,
+        }
 
     def profile(self) -> dict[str, Any]:
         """Shares of a step's time by kind of work."""
         return {arm: json.loads(_python("benchmarks.profiling", arm, *self.options)) for arm in ours.ARMS}
 
     def memory(self) -> dict[str, Any]:
-        """Peak bytes of a step with 25,000 target tokens and 32,000 pieces: our loss, and one that keeps the logits."""
+        """Peak bytes of a step, by our loss and by one that keeps the logits."""
         return {
-            arm: {loss: int(_python("benchmarks.memory", arm, loss)) for loss in ("ours", "logits")}
+            arm: {loss: json.loads(_python("benchmarks.memory", arm, loss)) for loss in ("ours", "logits")}
             for arm in ("transformer", "lm4mt", "rnn_luong")
         }
+
+    def _train(self, arm: str, precision: str, updates: int, turn: str) -> Path:
+        options = [*self.options, "data.test=[]", f"strategy.precision={precision}"]
+        return ours.train(arm, self.runs / turn / precision / arm, updates, *options)
 
 
 def _medians(readings: list[dict[str, float]]) -> dict[str, float]:
@@ -121,22 +144,23 @@ def _python(module: str, *arguments: str) -> str:
     return done.stdout
 
 
-def _triptych(*arguments: str) -> str:
-    return _python("triptych", *arguments)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
     parser.add_argument("--work", type=Path, default=Path("runs/bench"))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--updates", type=int, default=60)
-    parser.add_argument("--parts", default="train,decode,profile,memory,quality")
+    parser.add_argument("--updates", type=int, default=40)
+    parser.add_argument("--parts", default="train,decode,profile,memory")
     arguments = parser.parse_args()
     bench = Bench(arguments.work.resolve(), arguments.data, arguments.rounds, arguments.updates)
     path = RESULTS / "cpu.json"
-    found = json.loads(path.read_text()) if path.exists() else {}
-    found["machine"] = {"device": accounting.device_name("cpu"), "peak": accounting.peak_flops("cpu")}
+    machine = {
+        "device": accounting.device_name("cpu"),
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "peak": accounting.peak_flops("cpu"),
+        "versions": runs.versions(),
+    }
+    found: dict[str, Any] = {"machine": machine}
     for part in arguments.parts.split(","):
         measure: Callable[[], dict[str, Any]] = getattr(bench, part)
         began = time.perf_counter()

@@ -2,11 +2,12 @@
 
     python -m benchmarks.decoding ours|ctranslate2 FOLDER TEXT
 
-TEXT.en is translated three times after a short warm-up; the fastest is printed.
+TEXT.en is translated three times after a short warm-up; the median is printed.
 """
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -16,13 +17,14 @@ import torch
 
 from triptych.search import Search
 
+SEARCH = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, n_best=1)
+
 
 def ours(folder: Path) -> Callable[[list[str]], object]:
     from triptych import load
 
     translator = load(folder)
-    search = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, n_best=1)
-    return lambda lines: translator.translate(lines, search)
+    return lambda lines: translator.translate(lines, SEARCH)
 
 
 def ctranslate2(folder: Path) -> Callable[[list[str]], object]:
@@ -31,15 +33,21 @@ def ctranslate2(folder: Path) -> Callable[[list[str]], object]:
     from triptych.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(folder)
+    ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary_pieces("tgt"))}
     threads = torch.get_num_threads()
     translator = ctranslate2.Translator(str(folder), compute_type="float32", inter_threads=1, intra_threads=threads)
 
     def translate(lines: list[str]) -> object:
         pieces = [tokenizer.pieces(ids, "src") for ids in tokenizer.encode(lines, "src")]
         found = translator.translate_batch(
-            pieces, beam_size=4, length_penalty=0.6, max_batch_size=2048, batch_type="tokens", max_decoding_length=60
+            pieces,
+            beam_size=SEARCH.beam_size,
+            length_penalty=SEARCH.length_penalty,
+            max_batch_size=2048,
+            batch_type="tokens",
+            max_decoding_length=60,
         )
-        return [one.hypotheses[0] for one in found]
+        return tokenizer.decode([[ids[piece] for piece in one.hypotheses[0]] for one in found], "tgt")
 
     return translate
 
@@ -54,7 +62,7 @@ def main() -> None:
         began = time.perf_counter()
         translate(lines)
         seconds.append(time.perf_counter() - began)
-    print(len(lines) / min(seconds))
+    print(len(lines) / statistics.median(seconds))
 
 
 if __name__ == "__main__":

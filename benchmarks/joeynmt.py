@@ -5,10 +5,10 @@ It trains on the same text with the same SentencePiece model, and translates wit
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 import subprocess
-import sys
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,28 +54,37 @@ class JoeyNMT:
         (self.work / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in self.vocabulary))
         self.order = [pieces.index(piece) for piece in self.vocabulary]
 
-    def train(self, model: dict[str, Any], updates: int, validate: bool) -> dict[str, float]:
-        """Target tokens a second, the median of the readings after the first, and perplexity where it validates."""
+    def train(self, model: dict[str, Any], updates: int) -> dict[str, float]:
+        """Parameters, and target tokens a second, the median of the readings after the first."""
         folder = self.work / "trained"
         config = self._config(model, folder)
-        config["training"] |= {"updates": updates, "validation_freq": updates if validate else 10**6}
+        config["training"] |= {"updates": updates, "validation_freq": updates}
         log = self._run("train", config, folder, "-t")
         readings = [float(found) for found in re.findall(r"Tokens per Sec: *([\d.]+)", log)]
         if len(readings) < 3:
             raise RuntimeError(f"JoeyNMT did not train: {log[-2000:]}")
-        perplexity = re.findall(r"ppl: *([\d.]+)", log)
-        count = re.search(r"Total params: (\d+)", log)
-        return {
-            "tgt_tokens_per_second": statistics.median(readings[1:]),
-            "parameters": int(count[1]) if count else 0,
-            **({"perplexity": float(perplexity[-1])} if validate else {}),
-        }
+        (count,) = re.findall(r"Total params: (\d+)", log)
+        return {"tgt_tokens_per_second": statistics.median(readings[1:]), "parameters": int(count)}
+
+    def perplexity(self, translator: Translator, pairs: tuple[list[str], list[str]]) -> float:
+        """Of the Transformer trained last, its weights in a model of ours: JoeyNMT's own is of smoothed targets."""
+        ours, count = {}, 0
+        for name, tensor in translator.model.state_dict().items():
+            ours[name] = torch.arange(count, count + tensor.numel()).view(tensor.shape)
+            count += tensor.numel()
+        trained = torch.load(self.work / "trained" / "best.ckpt", map_location="cpu")["model_state"]
+        flat = torch.empty(count)
+        for name, places in self._weights(ours).items():
+            flat[places] = trained[name]
+        translator.model.load_state_dict({name: flat[places] for name, places in ours.items()})
+        tokens = sum(len(ids) + 1 for ids in translator.tokenizer.encode(pairs[1], "tgt"))
+        return math.exp(-sum(translator.score(*pairs)) / tokens)
 
     def translate(self, model: dict[str, Any], translator: Translator) -> tuple[float, list[str]]:
         """Sentences a second on ``test``, and the translations, with the weights of an encoder-decoder of ours."""
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)
-        torch.save({"model_state": self._weights(translator)}, folder / "best.ckpt")
+        torch.save({"model_state": self._weights(translator.model.state_dict())}, folder / "best.ckpt")
         config = self._config(model, folder)
         config["testing"]["load_model"] = str(folder / "best.ckpt")
         log = self._run("test", config, folder, "-o", str(folder / "out"))
@@ -168,9 +177,8 @@ class JoeyNMT:
             },
         }
 
-    def _weights(self, translator: Translator) -> dict[str, Tensor]:
+    def _weights(self, ours: dict[str, Tensor]) -> dict[str, Tensor]:
         """Of our pre-norm encoder-decoder with sinusoidal positions, by JoeyNMT's names and in its order of ids."""
-        ours = translator.model.state_dict()
         embedding = ours["vocabularies.tgt.weight"][self.order]
         theirs = {"src_embed.lut.weight": embedding, "trg_embed.lut.weight": embedding}
         theirs["decoder.output_layer.weight"] = embedding
@@ -232,7 +240,3 @@ def rnn(attention: str, input_feeding: bool) -> dict[str, Any]:
     }
     decoder = {"attention": attention, "init_hidden": "bridge", "input_feeding": input_feeding, "hidden_dropout": 0.1}
     return {"encoder": {**side, "bidirectional": True}, "decoder": {**side, **decoder}}
-
-
-if __name__ == "__main__":
-    sys.exit("run benchmarks/cpu.py")

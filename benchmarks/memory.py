@@ -1,13 +1,14 @@
 """Peak memory of a training step at a vocabulary of 32,000 and 25,000 target tokens, with our loss and with all logits
 kept.
 
-    python benchmarks/memory.py ARM ours|logits
+    python -m benchmarks.memory ARM ours|logits
 
-Prints bytes: the most that were resident during the step, less what was before it.
+Prints a JSON object; bytes are the most that were resident during the step, less what was before it.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -36,7 +37,7 @@ def batch_of(tokens: int) -> Batch:
     return Batch.from_ids(*ids)
 
 
-def peak(arm: str, loss: str) -> int:
+def peak(arm: str, loss: str) -> dict[str, int]:
     schema.register()
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         config = compose("train", overrides=[*COMMON, *ARMS[arm]])
@@ -52,8 +53,12 @@ def peak(arm: str, loss: str) -> int:
         criterion(prediction, batch.step_tokens, 0.0).loss.backward()
     else:
         keeping_logits(prediction, label_smoothing=0.1).backward()
-    return accounting.peak_memory_bytes("cpu") - before
+    return {
+        "bytes": accounting.peak_memory_bytes("cpu") - before,
+        "targets": int(batch.step_tokens[1]),
+        "vocabulary": VOCABULARY,
+    }
 
 
 if __name__ == "__main__":
-    print(peak(*sys.argv[1:]))
+    print(json.dumps(peak(*sys.argv[1:])))

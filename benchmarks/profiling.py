@@ -1,6 +1,6 @@
 """Where the time of a training step goes, by kind of work.
 
-    python benchmarks/profiling.py ARM [key=value …]
+    python -m benchmarks.profiling ARM [key=value …]
 
 Prints one JSON object: shares of the time that operations take themselves, over the steps profiled.
 """

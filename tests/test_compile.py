@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from conftest import build_model, random_batch
 
+from triptych import cli
 from triptych.batch import Batch
 from triptych.models.base import TranslationModel
 from triptych.training.loss import TranslationLoss
@@ -24,8 +29,13 @@ LENGTHS = [[(5, 4), (2, 6), (7, 3)], [(9, 2), (4, 8), (3, 5), (6, 6)], [(3, 3), 
 @pytest.fixture(autouse=True)
 def nothing_compiled() -> Iterator[None]:
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
     yield
     torch._dynamo.reset()
+
+
+def graphs() -> int:
+    return torch._dynamo.utils.counters["stats"]["unique_graphs"]
 
 
 def gradients(model: TranslationModel, loss: TranslationLoss, batch: Batch) -> list[torch.Tensor]:
@@ -47,10 +57,43 @@ def test_compiled_parts_give_the_same_gradients_at_any_length(overrides: str) ->
     model.compile(backend="eager", dynamic=True, fullgraph=True)
     loss.compile(backend="eager", dynamic=True, fullgraph=True)
     found = [gradients(model, loss, batch) for batch in batches]
-    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    compiled = graphs()
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
-    assert graphs >= 2  # a part of the model, and the loss
+    assert compiled >= 2  # a part of the model, and the loss
 
     for seed in range(4):
         gradients(model, loss, random_batch([(11 + seed, 6), (2, 13 - seed), (5, 5 + seed)], seed))
-    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs
+    assert graphs() == compiled
+
+
+def train(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke", "cache=cache", *arguments])
+    return cli.main()
+
+
+@pytest.mark.parametrize("model", ["transformer", "rnn_bahdanau"])
+def test_a_compiled_training_is_the_same(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    losses = []
+    for choice in ("null", "true"):
+        assert train(monkeypatch, f"model={model}", f"strategy.compile={choice}", f"output=runs-{choice}") == 0
+        assert (graphs() > 0) == (choice == "true")
+        (folder,) = Path(f"runs-{choice}").iterdir()
+        assert json.loads((folder / "result.json").read_text())["train"]["compiled"] == (choice == "true")
+        losses.append(pd.read_csv(folder / "metrics.csv")[["train/loss", "validation/loss", "validation/bleu"]])
+    pd.testing.assert_frame_equal(*losses)
+    assert graphs() <= 10  # training and validation, with padding and without; none of search's many shapes
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def compile(*_: object, **__: object) -> None:
+        raise RuntimeError("No working C++ compiler found.\nMore of it.")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch, "compile", compile)
+    assert train(monkeypatch, "strategy.compile=true") == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("triptych: torch.compile does not work here (No working C++ compiler found)")
+    assert said.endswith("set strategy.compile=false.")
+    assert not Path("runs").exists()

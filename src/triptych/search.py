@@ -82,7 +82,8 @@ class Search:
     live. A sentence leaves the batch as soon as no live hypothesis can score above the worst that is kept, so that
     nothing is lost by stopping: with a beam wide enough the result is that of exhaustive search. A hypothesis that
     reaches the length limit is finished as it is. A beam of one is greedy search and ends at its first ``</s>``.
-    ``<pad>`` and ``<s>`` are never generated. Equal candidates go by beam, then by id.
+    ``<pad>`` and ``<s>`` are never generated. Equal candidates go by beam, then by id (as far as
+    ``topk`` finds them: which of several equal ones at the end of its list it takes is its own choice).
 
     Args:
         beam_size: K, live hypotheses a sentence.

@@ -49,6 +49,7 @@ class Experiment:
     Attributes:
         loggers: of the run, CSV first.
         device: where this process trains.
+        compiled: whether ``torch.compile`` is used.
     """
 
     def __init__(self, config: DictConfig, folder: runs.RunFolder, prepared: Prepared) -> None:
@@ -203,12 +204,25 @@ class Experiment:
             raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
 
     def _compile(self) -> None:
+        """Where the strategy says so, or says nothing and a GPU trains.
+
+        Raises:
+            UserError: it cannot be done here, for want of a compiler, say.
+        """
         chosen = self.config.strategy.compile
-        if chosen or (chosen is None and self.device.type == "cuda"):
-            # Each block is compiled for training and validation, with padding and without.
-            torch._dynamo.config.recompile_limit = 32
-            for part in (self.task.model, self.task.loss):
-                part.compile(dynamic=True)
+        self.compiled = self.device.type == "cuda" if chosen is None else bool(chosen)
+        if not self.compiled:
+            return
+        torch._dynamo.reset()  # what an earlier run of a sweep has left
+        # A block is compiled for training and for validation, with padding and without.
+        torch._dynamo.config.recompile_limit = 32
+        try:
+            torch.compile(torch.neg)(torch.ones(8, device=self.device))
+        except Exception as error:  # whatever a compiler has to say
+            reason = str(error).strip().splitlines()[0].rstrip(".")
+            raise UserError(f"torch.compile does not work here ({reason}); set strategy.compile=false.") from error
+        for part in (self.task.model, self.task.loss):
+            part.compile(dynamic=True)
 
     def _describe(self) -> None:
         """What the run is, in its folder before it starts: the resolved config, the tokenizer, the versions."""
@@ -247,6 +261,7 @@ class Experiment:
                 "steps": self.total_steps,
                 "tokens_src": total.tokens_src,
                 "tokens_tgt": total.tokens_tgt,
+                "compiled": self.compiled,
                 **accounting.cost(
                     self.task.model,
                     total.pairs,

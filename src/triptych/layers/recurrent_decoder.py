@@ -93,8 +93,9 @@ class RecurrentDecoder(nn.Module):
                     nn.init.zeros_(module.bias)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """One step, for decoders that go step by step; whole sequences have kernels of their own."""
-        self._step = torch.compile(self._step, *args, **kwargs)
+        """The single step, where attention feeds back; whole sequences have kernels of their own."""
+        if self.entry is not None:
+            self._step = torch.compile(self._step, *args, **kwargs)
 
     @property
     def layers(self) -> list[Layer]:

@@ -143,14 +143,14 @@ class Block(nn.Module):
         memory: KeysValues | None = None,
         memory_mask: Tensor | None = None,
         traces: tuple[list[Tensor] | None, list[Tensor] | None] = (None, None),
-    ) -> tuple[Tensor, KeysValues]:
-        """x (N, d_model) to (N, d_model), and the self-attention's keys and values, those of the past included.
+    ) -> Tensor:
+        """x (N, d_model) to (N, d_model).
 
         Args:
             packing: how x lies in (B, T).
             mask, causal: what self-attention may see, as in ``attend``.
             by: the rotations of these T positions.
-            past: keys and values of earlier positions, to which those of x are added.
+            past: keys and values of earlier positions, if any, to which those of x are added.
             memory: the encoder's keys and values for this block.
             memory_mask: (B, 1, 1, S), True where the memory is no padding.
             traces: where self-attention and cross-attention put their weights.
@@ -166,7 +166,7 @@ class Block(nn.Module):
             y = self.cross_attention(y, packing, memory, mask=memory_mask, trace=traces[1])
             x = self._after(x, y, self.cross_norm)
         y = self.feed_forward(self._before(x, self.feed_forward_norm))
-        return self._after(x, y, self.feed_forward_norm), seen
+        return self._after(x, y, self.feed_forward_norm)
 
     def read(self, memory: Tensor, packing: Packing) -> KeysValues:
         """The keys and values by which this block attends to a packed memory (N, d_model)."""
@@ -218,9 +218,10 @@ class Stack(nn.Module):
         Args:
             x: (A * W, d_model) the newest tokens.
             position: (A, 1) where they stand.
-            state: a row a sentence, ``position`` (A,), ``key.i`` and ``value.i`` (A, H, L or more, …) of each block,
-                and, where there is a memory, ``memory_key.i``, ``memory_value.i`` and ``memory_mask``; a row a
-                hypothesis, ``visible`` (A * W, L). Keys are written in place: a state is stepped from once.
+            state: a row a sentence, ``position`` (A,), ``key.i`` and ``value.i`` (A, H, L or more, …) of each block
+                (none where L is 0) and, where there is a memory, ``memory_key.i``, ``memory_value.i`` and
+                ``memory_mask``; a row a hypothesis, ``visible`` (A * W, L). Keys are written in place: a state is
+                stepped from once.
 
         Returns:
             (A * W, d_model), and the new state.
@@ -232,11 +233,11 @@ class Stack(nn.Module):
         mask = visible.view(len(position), 1, packing.size[1], -1)
         by = self.rotations(position)
         for i, block in enumerate(self):
-            cache = Cache(sentence[f"key.{i}"], sentence[f"value.{i}"], taken)
+            cache = Cache(sentence.get(f"key.{i}"), sentence.get(f"value.{i}"), taken)
             memory = (sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"]) if block.cross_attention else None
             memory_mask = sentence.get("memory_mask")
-            x, _ = block(x, packing, mask=mask, by=by, past=cache, memory=memory, memory_mask=memory_mask)
-            sentence[f"key.{i}"], sentence[f"value.{i}"] = cache.key, cache.value
+            x = block(x, packing, mask=mask, by=by, past=cache, memory=memory, memory_mask=memory_mask)
+            sentence |= cache.tensors(i)
         return x, State(sentence, {"visible": visible})
 
     def flops(self, queries: int, memory: int = 0) -> int:

@@ -86,8 +86,7 @@ class TranslationModel(nn.Module, ABC):
         raise UserError(f"CTranslate2 cannot run {type(self).__name__}; export a model of another architecture.")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compiles, with ``torch.compile`` and its arguments, the parts of which training repeats the same work."""
-        super().compile(*args, **kwargs)
+        """Compiles, by ``torch.compile`` with these arguments, what training repeats; most models leave it alone."""
 
     @property
     @abstractmethod

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from triptych.batch import Batch, Prediction
 from triptych.errors import UserError, require_at_least, require_one_of
+from triptych.layers.cache import Cache
 from triptych.layers.embedding import TransformerInput, Vocabularies
 from triptych.layers.packing import Packing, places, select
 from triptych.layers.transformer import Sizes, Stack
@@ -102,7 +103,7 @@ class LM4MT(TranslationModel):
         mask = None if self.causal else prefix_mask(inputs.shape[1], batch.src_lengths)
         traces = (None if trace is None else trace.setdefault("sequence", []), None)
         for block in self.stack:
-            x, _ = block(x, packing, mask=mask, causal=self.causal, by=rotations, traces=traces)
+            x = block(x, packing, mask=mask, causal=self.causal, by=rotations, traces=traces)
         # What a token predicts: a source token, the target's tag (which is given, not predicted), or a target token.
         predicts = packing.pack(positions + 1 - ends).sign()
         num_source, num_target = (batch.host_lengths - 1).sum(1).tolist()
@@ -146,10 +147,11 @@ class LM4MT(TranslationModel):
         rotations = self.stack.rotations(positions)
         visible = padding_mask(src, src_lengths)
         sentence = {"position": src_lengths}
+        mask = None if self.causal else visible
         for i, block in enumerate(self.stack):
-            x, (sentence[f"key.{i}"], sentence[f"value.{i}"]) = block(
-                x, packing, mask=None if self.causal else visible, causal=self.causal, by=rotations
-            )
+            cache = Cache()
+            x = block(x, packing, mask=mask, causal=self.causal, by=rotations, past=cache)
+            sentence |= cache.tensors(i)
         return State(sentence, {"visible": visible[:, 0, 0]})
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

@@ -98,7 +98,7 @@ class Transformer(TranslationModel):
         traces = (None, None) if trace is None else (trace.setdefault("decoder", []), trace.setdefault("cross", []))
         for block in self.decoder:
             read = block.read(memory, src)
-            x, _ = block(x, packing, causal=True, by=rotations, memory=read, memory_mask=mask, traces=traces)
+            x = block(x, packing, causal=True, by=rotations, memory=read, memory_mask=mask, traces=traces)
         return Prediction(
             hidden=self.decoder.norm(x),
             weight=self.vocabularies.output_weight,
@@ -114,7 +114,7 @@ class Transformer(TranslationModel):
         rotations = self.encoder.rotations(positions)
         traces = (None if trace is None else trace.setdefault("encoder", []), None)
         for block in self.encoder:
-            x, _ = block(x, packing, mask=mask, by=rotations, traces=traces)
+            x = block(x, packing, mask=mask, by=rotations, traces=traces)
         return self.encoder.norm(x)
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
@@ -124,8 +124,6 @@ class Transformer(TranslationModel):
         sentence = {"memory_mask": mask, "position": torch.zeros_like(src_lengths)}
         for i, block in enumerate(self.decoder):
             sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"] = block.read(memory, packing)
-            none_yet = block.self_attention.keys_values(memory[:0], Packing((len(src), 0)))
-            sentence[f"key.{i}"], sentence[f"value.{i}"] = none_yet
         return State(sentence, {"visible": src.new_empty(len(src), 0, dtype=torch.bool)})
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

@@ -54,7 +54,7 @@ class TranslationLoss(nn.Module):
         require_probability("loss", label_smoothing=label_smoothing)
         self.label_smoothing = label_smoothing
         self.autoencode = autoencode
-        self.of_logits: OfLogits = of_logits
+        self.of_chunk: ChunkLoss = chunk_cross_entropy
 
     def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
         """The loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
@@ -63,11 +63,11 @@ class TranslationLoss(nn.Module):
         if weight == 0:
             hidden, targets, num_source = hidden[num_source:], targets[num_source:], 0
         num_target = len(targets) - num_source
-        src_tokens, tgt_tokens = step_tokens.float().clamp(min=1).unbind()
+        src_tokens, tgt_tokens = step_tokens.to(accumulation_dtype(hidden.dtype)).clamp(min=1).unbind()
         token_weights = torch.cat([(weight / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
         smoothing = torch.full_like(token_weights, self.label_smoothing)
         smoothing[:num_source] = 0
-        loss, nll = linear_cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing, self.of_logits)
+        loss, nll = linear_cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing, self.of_chunk)
         return LossParts(
             loss=loss,
             weight=weight,
@@ -79,10 +79,10 @@ class TranslationLoss(nn.Module):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """What lies between the matrix products, which then reads and writes the logits as seldom as it can."""
-        self.of_logits = torch.compile(of_logits, *args, **kwargs)
+        self.of_chunk = torch.compile(chunk_cross_entropy, *args, **kwargs)
 
 
-def of_logits(
+def chunk_cross_entropy(
     logits: Tensor, targets: Tensor, smoothing: Tensor, with_gradient: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """The loss of some logits, and its gradient.
@@ -94,10 +94,10 @@ def of_logits(
         with_gradient: whether the gradient is wanted.
 
     Returns:
-        Each token's loss (n,) and negative log-likelihood (n,), in single precision, and the gradient of the loss
-        (n, V), softmax less the smoothed target, in the precision of the logits.
+        Each token's loss (n,) and negative log-likelihood (n,), at least in single precision, and the gradient of the
+        loss (n, V), softmax less the smoothed target, in the precision of the logits.
     """
-    log_probs = logits.float().log_softmax(dim=-1)
+    log_probs = logits.log_softmax(dim=-1, dtype=accumulation_dtype(logits.dtype))
     at_target = log_probs.gather(1, targets)
     nll = -at_target.squeeze(1)
     loss = (1 - smoothing) * nll - smoothing * log_probs.mean(dim=-1)
@@ -109,7 +109,12 @@ def of_logits(
     return loss, nll, gradient
 
 
-OfLogits = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor, Tensor | None]]
+def accumulation_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Single precision, or double where the model computes in it."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+ChunkLoss = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor, Tensor | None]]
 
 
 def linear_cross_entropy(
@@ -118,7 +123,7 @@ def linear_cross_entropy(
     targets: Tensor,
     token_weights: Tensor,
     smoothing: Tensor,
-    of_logits: OfLogits = of_logits,
+    of_chunk: ChunkLoss = chunk_cross_entropy,
 ) -> tuple[Tensor, Tensor]:
     """Weighted cross-entropy of ``hidden @ weight.T``, whose (N, V) logits never exist whole.
 
@@ -130,13 +135,13 @@ def linear_cross_entropy(
         targets: (N,) ids.
         token_weights: (N,) what each token's loss counts in the sum.
         smoothing: (N,) eps of each token.
-        of_logits: that function, or a compiled one.
+        of_chunk: ``chunk_cross_entropy``, or what it was compiled to.
 
     Returns:
         The weighted sum (), and each token's negative log-likelihood (N,), without a gradient.
     """
     with_gradient = torch.is_grad_enabled()
-    return _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, of_logits, with_gradient)
+    return _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient)
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -150,14 +155,14 @@ class _LinearCrossEntropy(torch.autograd.Function):
         targets: Tensor,
         token_weights: Tensor,
         smoothing: Tensor,
-        of_logits: OfLogits,
+        of_chunk: ChunkLoss,
         with_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
         device = hidden.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         low_weight = weight.to(dtype)
-        loss = hidden.new_zeros((), dtype=torch.float32)
-        nll = hidden.new_empty(len(hidden), dtype=torch.float32)
+        loss = hidden.new_zeros((), dtype=accumulation_dtype(dtype))
+        nll = hidden.new_empty(len(hidden), dtype=accumulation_dtype(dtype))
         grad_hidden = torch.empty_like(hidden) if with_gradient else None
         grad_weight = torch.zeros_like(weight) if with_gradient else None
         rows = max(1, CHUNK_ELEMENTS.get(device, CHUNK_ELEMENTS["cpu"]) // len(weight))
@@ -167,7 +172,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 chunk = slice(i, i + rows)
                 low_hidden, token_weight = hidden[chunk].to(dtype), token_weights[chunk]
                 logits, target = low_hidden @ low_weight.T, targets[chunk, None]
-                of_token, nll[chunk], grad = of_logits(logits, target, smoothing[chunk], with_gradient)
+                of_token, nll[chunk], grad = of_chunk(logits, target, smoothing[chunk], with_gradient)
                 loss += (token_weight * of_token).sum()
                 if grad_hidden is not None and grad_weight is not None and grad is not None:
                     share = (token_weight / unit)[:, None].to(dtype)
