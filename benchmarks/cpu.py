@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from hydra.utils import instantiate
 
 from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH
@@ -60,7 +61,7 @@ class Bench:
         self.options = [f"cache={work / 'cache'}", *([] if data is None else [f"data.dir={data}"])]
         self.learned = {precision: self._train("transformer", precision, LEARNED, "first") for precision in PRECISIONS}
         self.translator = load(self.learned[PRECISIONS[0]], "last")
-        self.corpus = ours.corpus_of(self.translator)
+        self.corpus = instantiate(self.translator.config.data, test=[TEST])  # which trainings leave out
         text = {"train": "train", "validation": "validation", "test": TEST}
         sides = {name: self.corpus.splits[split] for name, split in text.items()}
         self.joey = joeynmt.JoeyNMT(work / "joeynmt", sides, self.translator.tokenizer)
@@ -71,17 +72,18 @@ class Bench:
         perplexity = {}
         for turn in range(self.rounds):
             for arm in ours.ARMS:
+                learning = turn == 0 and arm == "transformer"
                 for precision in PRECISIONS:
-                    if turn == 0 and arm == "transformer":
+                    if learning:
                         run = self.learned[precision]
                         perplexity[precision] = ours.speed(run)["perplexity"]
                     else:
                         run = self._train(arm, precision, self.updates if turn else LEARNED, str(turn))
                     found[f"{arm} {precision}"].append(ours.speed(run))
                 if arm in PEERS:
-                    updates = LEARNED if turn == 0 and arm == "transformer" else self.updates
-                    found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], updates))
-                    if updates == LEARNED:
+                    updates = LEARNED if learning else self.updates
+                    found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], updates, keep=learning))
+                    if learning:
                         lines = list(map(list, self.corpus.splits["validation"]))
                         model = load(self.learned[PRECISIONS[0]], "last")
                         perplexity["joeynmt"] = self.joey.perplexity(model, (lines[0], lines[1]))

@@ -18,6 +18,7 @@ import torch
 import yaml
 from torch import Tensor
 
+from triptych.layers.positions import sinusoid
 from triptych.tokenizer import Tokenizer
 from triptych.translator import Translator
 
@@ -54,11 +55,11 @@ class JoeyNMT:
         (self.work / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in self.vocabulary))
         self.order = [pieces.index(piece) for piece in self.vocabulary]
 
-    def train(self, model: dict[str, Any], updates: int) -> dict[str, float]:
-        """Parameters, and target tokens a second, the median of the readings after the first."""
+    def train(self, model: dict[str, Any], updates: int, keep: bool) -> dict[str, float]:
+        """Parameters, and target tokens a second, the median of the readings after the first; weights where wanted."""
         folder = self.work / "trained"
         config = self._config(model, folder)
-        config["training"] |= {"updates": updates, "validation_freq": updates}
+        config["training"] |= {"updates": updates, "validation_freq": updates if keep else 10**6}
         log = self._run("train", config, folder, "-t")
         readings = [float(found) for found in re.findall(r"Tokens per Sec: *([\d.]+)", log)]
         if len(readings) < 3:
@@ -84,15 +85,24 @@ class JoeyNMT:
         """Sentences a second on ``test``, and the translations, with the weights of an encoder-decoder of ours."""
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)
-        torch.save({"model_state": self._weights(translator.model.state_dict())}, folder / "best.ckpt")
+        weights = self._weights(translator.model.state_dict())
+        for stack in ("encoder", "decoder"):
+            weights[f"{stack}.pe.pe"] = sinusoid(torch.arange(5000), weights["src_embed.lut.weight"].shape[1], True)[
+                None
+            ]
+        torch.save({"model_state": weights}, folder / "best.ckpt")
         config = self._config(model, folder)
         config["testing"]["load_model"] = str(folder / "best.ckpt")
+        for language in self.languages:  # JoeyNMT translates both; the first warms it up, as the others are
+            lines = (self.work / f"test.{language}").read_text().splitlines(keepends=True)
+            (self.work / f"few.{language}").write_text("".join(lines[:64]))
+        config["data"]["dev"] = str(self.work / "few")
         log = self._run("test", config, folder, "-o", str(folder / "out"))
         seconds = [float(found) for found in re.findall(r"Generation took ([\d.]+)\[sec\]", log)]
-        if len(seconds) != 1:
+        if len(seconds) != 2:
             raise RuntimeError(f"JoeyNMT did not translate: {log[-2000:]}")
         lines = (folder / "out.test").read_text().splitlines()
-        return len(lines) / seconds[0], lines
+        return len(lines) / seconds[1], lines
 
     def _run(self, mode: str, config: dict[str, Any], folder: Path, *options: str) -> str:
         path = self.work / f"{mode}.yaml"
@@ -192,7 +202,7 @@ class JoeyNMT:
             for name, tensor in ours.items():
                 if not (found := re.match(rf"{stack}\.blocks\.(\d+)\.(\w+?)_(attention|norm|forward)", name)):
                     continue
-                layer, kind, what = f"{stack}.layers.{found[1]}", found[2], name.split(".", 3)[3]
+                layer, kind, what = f"{stack}.layers.{found[1]}", found[2], name.split(".", 4)[4]
                 part = what.rsplit(".", 1)[-1]
                 if kind in attentions and found[3] == "norm":
                     theirs[f"{layer}.{attentions[kind][1]}.{part}"] = tensor

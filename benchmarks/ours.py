@@ -19,11 +19,9 @@ from triptych.batch import Batch, Prediction
 from triptych.commands import schema
 from triptych.commands.hydra_app import conf_dir
 from triptych.commands.prepare import Prepared, prepare
-from triptych.data.corpus import Corpus
 from triptych.data.datamodule import TranslationData
 from triptych.models.base import TranslationModel
 from triptych.training.loss import TranslationLoss
-from triptych.translator import Translator
 
 COMMON = [
     "scale=multi30k",
@@ -140,8 +138,3 @@ def keeping_logits(prediction: Prediction, label_smoothing: float) -> Tensor:
     """The loss by the usual means: all (N, V) logits at once."""
     logits = prediction.hidden @ prediction.weight.T
     return torch.nn.functional.cross_entropy(logits.float(), prediction.targets, label_smoothing=label_smoothing)
-
-
-def corpus_of(translator: Translator) -> Corpus:
-    """What a run was trained on."""
-    return instantiate(translator.config.data)
