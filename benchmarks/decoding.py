@@ -22,7 +22,9 @@ SEARCH = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_lengt
 
 def ours(folder: Path) -> Callable[[list[str]], object]:
     from triptych import load
+    from triptych.training.allocator import keep_freed_memory
 
+    keep_freed_memory()
     translator = load(folder)
     return lambda lines: translator.translate(lines, SEARCH)
 

@@ -31,9 +31,11 @@ def evaluate(config: DictConfig) -> None:
     require_values(config)
     check_types(config)
     from triptych import evaluation  # not before it is needed: --help and mistakes do not wait for it
+    from triptych.training.allocator import keep_freed_memory
     from triptych.translator import load
 
     search = instantiate(config.search)
+    keep_freed_memory()
     translator = load(config.run, config.checkpoint, config.device)
     corpus = instantiate(translator.config.data)
     folder = runs.RunFolder(Path(config.run).expanduser())

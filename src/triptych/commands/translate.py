@@ -27,11 +27,13 @@ def translate(config: DictConfig) -> None:
     """
     require_values(config)
     check_types(config)
+    from triptych.training.allocator import keep_freed_memory
     from triptych.translator import load  # not before it is needed: --help and mistakes do not wait for it
 
     search = instantiate(config.search)
     if search.n_best > 1 and not config.scores:
         raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
+    keep_freed_memory()
     translator = load(config.run, config.checkpoint, config.device)
     lines = read(sys.stdin.buffer.read())
     found = translator.n_best(lines, search, config.search_tokens)
