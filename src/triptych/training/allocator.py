@@ -11,7 +11,7 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 def keep_freed_memory() -> None:
     """Tells glibc not to hand large freed blocks back to the kernel, which costs half of a CPU training step, and a
-    tenth of decoding.
+    part of decoding.
 
     Does nothing where the C library has no ``mallopt`` (musl, macOS, Windows).
     """
