@@ -4,7 +4,7 @@
 
 Whatever is compared takes turns, round by round, and medians are given. The first round trains for 200 updates, whose
 models are then compared in perplexity and decode. Writes benchmarks/results/cpu.json and cpu.md; ``--work`` keeps the
-peer's environment and the runs. Takes two hours on two slow cores.
+peer's environment and the runs.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import json
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,13 @@ import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
 from benchmarks.data import sentence_lengths
-from benchmarks.ours import keeping_logits
+from benchmarks.memory import bytes_of_step
+from benchmarks.text import Text
 from triptych import accounting
-from triptych.batch import Batch
 from triptych.commands import schema
 from triptych.commands.hydra_app import conf_dir
-from triptych.data.batching import Planned, Sampler, Stream
-from triptych.data.datamodule import collate
-from triptych.data.ragged import Ragged
 from triptych.files import replacing
 from triptych.layers.attention import attend
 from triptych.layers.packing import visible
@@ -59,31 +55,6 @@ SMALL = {
     "rnn_luong": ["model=rnn_tiny", "model.attention=luong", "model.score=dot"],
     "rnn_bahdanau": ["model=rnn_tiny"],
 }
-
-
-SPECIALS = np.array([1, 2])
-"""</s> of a source; <s> and </s> of a target."""
-
-
-class Text(torch.utils.data.Dataset[Batch]):
-    """Pairs of random ids whose lengths are those of WMT'14; made as training's are, by planned batches."""
-
-    def __init__(self, pairs: int, vocabulary: int, tokens: int) -> None:
-        random = np.random.default_rng(0)
-        self.vocabulary = vocabulary
-        self.lengths = np.stack([sentence_lengths(random, pairs) for _ in range(2)], axis=1) + SPECIALS
-        self.stream = Stream(self.lengths, tokens=tokens, seed=1, size=1)
-
-    def __getitem__(self, planned: Planned) -> Batch:
-        random = np.random.default_rng(planned.seed)
-        lengths = self.lengths[planned.rows] - SPECIALS
-        src, tgt = (Ragged(random.integers(6, self.vocabulary, side.sum()), side) for side in lengths.T)
-        return collate(src, tgt, np.asarray(planned.rows, dtype=np.int64), planned.step_tokens)
-
-    def batches(self, steps: int, workers: int) -> Iterator[Batch]:
-        sampler = Sampler(self.stream, steps=steps, first_step=0, accumulate=1, rank=0)
-        pinned = torch.cuda.is_available()
-        return iter(DataLoader(self, sampler=sampler, batch_size=None, num_workers=workers, pin_memory=pinned))
 
 
 class Bench:
@@ -145,21 +116,10 @@ class Bench:
         for arm in self.arms:
             model, loss = self._build(arm)
             batch = next(self.text.batches(1, 0)).to(self.device)
-            found[arm] = {}
-            found[arm]["targets"] = int(batch.step_tokens[1])
+            found[arm] = {"targets": int(batch.step_tokens[1])}
             for name in ("ours", "logits"):
-                model.zero_grad(set_to_none=True)
-                accounting.reset_peak_memory(self.device)
-                before = accounting.peak_memory_bytes(self.device)
                 with torch.autocast(self.device.type, torch.bfloat16):
-                    prediction = model(batch)
-                    if name == "ours":
-                        total = loss(prediction, batch.step_tokens, 0.0).loss
-                    else:
-                        total = keeping_logits(prediction, label_smoothing=0.1)
-                total.backward()
-                found[arm][name] = accounting.peak_memory_bytes(self.device) - before
-                del prediction, total
+                    found[arm][name] = bytes_of_step(model, loss if name == "ours" else None, batch)
         return found
 
     def decode(self) -> dict[str, Any]:
@@ -261,11 +221,10 @@ def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
     from torch.nn.attention.varlen import varlen_attn
 
     ends = nn.functional.pad(lengths.cumsum(0), (1, 0)).int()
-    packed = [
+    query, key, value = (
         torch.randn(int(lengths.sum()), 8, 64, device=lengths.device, dtype=torch.bfloat16).requires_grad_()
         for _ in range(3)
-    ]
-    query, key, value = packed
+    )
     return partial(varlen_attn, query, key, value, ends, ends, longest, longest)
 
 
@@ -279,9 +238,9 @@ def _take_single_steps(model: nn.Module) -> None:
             outputs.append(carried[0])
         return torch.stack(outputs, 1), carried
 
-    for module in model.decoder.modules():  # type: ignore[union-attr]
+    for module in model.modules():
         if isinstance(module, Layer):
-            module.forward = lambda x, carried, layer=module: loop(layer, x, carried)  # type: ignore[method-assign]
+            module.forward = lambda x, carried, layer=module: loop(layer, x, carried)
 
 
 def main() -> None:

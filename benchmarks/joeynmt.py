@@ -23,7 +23,7 @@ from triptych.tokenizer import Tokenizer
 from triptych.translator import Translator
 
 # Newer versions of the last two are not understood by JoeyNMT 2.3.0.
-PACKAGES = ["joeynmt==2.3.0", "ctranslate2==4.8.5", "importlib_metadata", "setuptools<81"]
+PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "setuptools<81"]
 SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
 """JoeyNMT's first ids."""
 
@@ -86,10 +86,9 @@ class JoeyNMT:
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)
         weights = self._weights(translator.model.state_dict())
+        size = weights["src_embed.lut.weight"].shape[1]
         for stack in ("encoder", "decoder"):
-            weights[f"{stack}.pe.pe"] = sinusoid(torch.arange(5000), weights["src_embed.lut.weight"].shape[1], True)[
-                None
-            ]
+            weights[f"{stack}.pe.pe"] = sinusoid(torch.arange(5000), size, True).unsqueeze(0)
         torch.save({"model_state": weights}, folder / "best.ckpt")
         config = self._config(model, folder)
         config["testing"]["load_model"] = str(folder / "best.ckpt")

@@ -16,7 +16,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.ours import Steps
 from triptych.training.allocator import keep_freed_memory
 
-PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_mkldnn", "linear")
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "linear")
 KINDS = {
     "attention": ("_softmax", "_softmax_backward_data", "masked_fill", "masked_fill_"),
     "dropout": ("bernoulli_", "native_dropout", "native_dropout_backward"),
@@ -30,7 +30,7 @@ STEPS, WARMUP = 20, 5
 def kind(name: str, scopes: list[str]) -> str:
     """Of an operation, by its name and what it was called from."""
     operation = name.removeprefix("aten::")
-    if operation in PRODUCTS or name.startswith("mkldnn"):
+    if operation in PRODUCTS or operation.startswith("mkldnn_"):
         return "matrix products"
     scopes = [name, *scopes]
     if any("LinearCrossEntropy" in scope or scope == "loss" for scope in scopes):
