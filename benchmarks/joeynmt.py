@@ -69,12 +69,14 @@ class JoeyNMT:
 
     def perplexity(self, translator: Translator, pairs: tuple[list[str], list[str]]) -> float:
         """Of the Transformer trained last, its weights in a model of ours: JoeyNMT's own is of smoothed targets."""
-        ours, count = {}, 0
+        ours, count, tied = {}, 0, {}
         for name, tensor in translator.model.state_dict().items():
-            ours[name] = torch.arange(count, count + tensor.numel()).view(tensor.shape)
-            count += tensor.numel()
+            if tensor.data_ptr() not in tied:
+                tied[tensor.data_ptr()] = torch.arange(count, count + tensor.numel()).view(tensor.shape)
+                count += tensor.numel()
+            ours[name] = tied[tensor.data_ptr()]
         trained = torch.load(self.work / "trained" / "best.ckpt", map_location="cpu")["model_state"]
-        flat = torch.empty(count)
+        flat = torch.full((count,), math.nan)  # whatever the peer leaves out shows
         for name, places in self._weights(ours).items():
             flat[places] = trained[name]
         translator.model.load_state_dict({name: flat[places] for name, places in ours.items()})
