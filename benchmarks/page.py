@@ -74,9 +74,11 @@ def memory(found: dict[str, Any]) -> list[str]:
     rows = []
     for arm, by in found.items():
         mine, kept = by["ours"], by["logits"]
-        gib = [f"{one['bytes'] / 2**30:.2f}" for one in (mine, kept)]
-        ratio = f"{mine['bytes'] / kept['bytes']:.2f}"
-        rows.append([arm, f"{mine['targets']:,}", f"{mine['vocabulary']:,}", *gib, ratio])
+        # What did not fit takes more than there was.
+        most = f"{kept['bytes'] / 2**30:.2f}" if "bytes" in kept else f"over {kept['more_than'] / 2**30:.1f}"
+        ratio = f"{'' if 'bytes' in kept else '< '}{mine['bytes'] / kept.get('bytes', kept.get('more_than')):.2f}"
+        cells = [f"{mine['targets']:,}", f"{mine['vocabulary']:,}", f"{mine['bytes'] / 2**30:.2f}", most, ratio]
+        rows.append([arm, *cells])
     head = ["model", "target tokens", "pieces", "ours, GiB", "all logits kept, GiB", "ratio"]
     return ["## Peak memory of a training step", "", *table(head, rows)]
 
