@@ -149,10 +149,10 @@ def _python(module: str, *arguments: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
-    parser.add_argument("--work", type=Path, default=Path("runs/bench"))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--updates", type=int, default=40)
-    parser.add_argument("--parts", default="train,decode,profile,memory")
+    parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
+    parser.add_argument("--rounds", type=int, default=3, help="turns, of which medians are given (3)")
+    parser.add_argument("--updates", type=int, default=40, help="of a training in every round but the first (40)")
+    parser.add_argument("--parts", default="train,decode,profile,memory", help="what is measured (all four)")
     arguments = parser.parse_args()
     bench = Bench(arguments.work.resolve(), arguments.data, arguments.rounds, arguments.updates)
     path = RESULTS / "cpu.json"

@@ -249,6 +249,8 @@ def main() -> None:
     parser.add_argument("--parts", default="peak,attention,train,memory,decode")
     parser.add_argument("--small", action="store_true")
     arguments = parser.parse_args()
+    if not arguments.small and not torch.cuda.is_available():
+        parser.error("there is no GPU; --small tries it out on a CPU")
     device = torch.device("cpu" if arguments.small else "cuda")
     bench = Bench(device, arguments.small)
     found: dict[str, Any] = {"device": accounting.device_name(device), "torch": torch.__version__}

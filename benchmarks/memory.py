@@ -66,4 +66,6 @@ def peak(arm: str, loss: str) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ARMS or sys.argv[2] not in ("ours", "logits"):
+        sys.exit(f"python -m benchmarks.memory ARM ours|logits, where ARM is one of {', '.join(ARMS)}")
     print(json.dumps(peak(*sys.argv[1:])))
