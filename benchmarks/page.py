@@ -42,14 +42,15 @@ def training(found: dict[str, Any]) -> list[str]:
         "## Training",
         "",
         "Multi30k, English to French, 8,000 joint pieces, 4,096 padded tokens a batch; tokens without padding are "
-        "counted. JoeyNMT 2.3.0 in fp32, whose batches are not of similar lengths. Transformers of 3 + 3 layers of 256, "
-        "RNNs of 2 + 2 LSTM layers of 256, each framework's own, which are not of quite as many parameters. Medians of "
-        "turns. The share of the peak is that of the rate of matrix products in the same process: the machine's speed "
-        "varies, so that shares and rates of different lines are not in proportion.",
+        "counted. JoeyNMT 2.3.0 in fp32, whose batches are not of similar lengths. Transformers of 3 + 3 layers of "
+        "256, RNNs of 2 + 2 LSTM layers of 256, each framework's own, which are not of quite as many parameters. "
+        "Medians of turns. The share of the peak is that of the rate of matrix products in the same process: the "
+        "machine's speed varies, so that shares and rates of different lines are not in proportion.",
         "",
         f"LM4MT, 7 layers of 256, trains on {joint / parted:.2f} times the encoder-decoder's source + target tokens a "
-        f"second. Validation perplexity of the Transformers after {updates} updates, lower is better: {told}. Both have the same model, "
-        "optimizer and batch tokens; where they differ is initialisation and which sentences share a batch.",
+        f"second. Validation perplexity of the Transformers after {updates} updates, lower is better: {told}. Both "
+        "have the same model, optimizer and batch tokens; where they differ is initialisation and which sentences "
+        "share a batch.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
     ]
