@@ -27,6 +27,38 @@ PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "setuptools<81"]
 SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
 """JoeyNMT's first ids."""
 
+TESTING: dict[str, Any] = {
+    "n_best": 1,
+    "beam_size": 4,
+    "beam_alpha": 0.6,
+    "batch_size": 64,
+    "batch_type": "sentence",
+    "eval_metrics": ["bleu"],
+    "max_output_length": -1,
+}
+TRAINING: dict[str, Any] = {
+    "optimizer": "adamw",
+    "adam_betas": [0.9, 0.98],
+    "learning_rate": 0.001,
+    "weight_decay": 0.01,
+    "clip_grad_norm": 1.0,
+    "loss": "crossentropy",
+    "label_smoothing": 0.1,
+    "batch_size": 4096,
+    "batch_type": "token",
+    "normalization": "tokens",
+    "scheduling": "warmupinversesquareroot",
+    "learning_rate_warmup": 400,
+    "epochs": 1000,
+    "logging_freq": 10,
+    "early_stopping_metric": "loss",
+    "shuffle": True,
+    "overwrite": True,
+    "print_valid_sents": [0],
+    "keep_best_ckpts": 1,
+    "num_workers": 0,
+}
+
 
 class JoeyNMT:
     """Commands of JoeyNMT, run below a folder.
@@ -147,37 +179,8 @@ class JoeyNMT:
                     **{f"{name}_id": i for i, name in enumerate(("unk", "pad", "bos", "eos"))},
                 },
             },
-            "testing": {
-                "n_best": 1,
-                "beam_size": 4,
-                "beam_alpha": 0.6,
-                "batch_size": 64,
-                "batch_type": "sentence",
-                "eval_metrics": ["bleu"],
-                "max_output_length": -1,
-            },
-            "training": {
-                "optimizer": "adamw",
-                "adam_betas": [0.9, 0.98],
-                "learning_rate": 0.001,
-                "weight_decay": 0.01,
-                "clip_grad_norm": 1.0,
-                "loss": "crossentropy",
-                "label_smoothing": 0.1,
-                "batch_size": 4096,
-                "batch_type": "token",
-                "normalization": "tokens",
-                "scheduling": "warmupinversesquareroot",
-                "learning_rate_warmup": 400,
-                "epochs": 1000,
-                "logging_freq": 10,
-                "early_stopping_metric": "loss",
-                "shuffle": True,
-                "overwrite": True,
-                "print_valid_sents": [0],
-                "keep_best_ckpts": 1,
-                "num_workers": 0,
-            },
+            "testing": dict(TESTING),
+            "training": dict(TRAINING),
             "model": {
                 "initializer": "xavier_uniform",
                 "bias_initializer": "zeros",

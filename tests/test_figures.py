@@ -20,5 +20,7 @@ def test_the_readme_has_the_stored_speeds() -> None:
     assert f"at {min(shares):.0%}"[:-1] in readme
     assert f"to {max(shares):.0%} of the processor's measured peak" in readme
     assert f"{memory['transformer']['ours']['targets']:,} target tokens" in readme
+    bound = memory["lm4mt"]["ours"]["bytes"] / memory["lm4mt"]["logits"]["more_than"]
+    assert f"less than {bound:.0%} (LM4MT)" in readme
     for arm in ("transformer", "rnn_luong"):
         assert f"{memory[arm]['ours']['bytes'] / memory[arm]['logits']['bytes']:.0%}" in readme
