@@ -19,7 +19,7 @@ from triptych.training.allocator import keep_freed_memory
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "linear")
 KINDS = {
     "attention": ("_softmax", "_softmax_backward_data", "masked_fill", "masked_fill_"),
-    "dropout": ("bernoulli_", "native_dropout", "native_dropout_backward"),
+    "dropout": ("random_", "ge"),
     "normalisation": ("native_layer_norm", "native_layer_norm_backward"),
     "copies": ("copy_", "cat", "_to_copy", "clone"),
     "zeros": ("zero_", "fill_"),

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from triptych.layers.dropout import drop
 from triptych.layers.packing import Packing
 from triptych.layers.positions import Rotary, rotate
 
@@ -53,7 +54,7 @@ def attend(
     if trace is not None:
         trace.append(weights.detach())
     if dropout:
-        weights = F.dropout(weights, dropout)
+        weights = drop(weights, dropout)
     return weights.to(value.dtype) @ value
 
 

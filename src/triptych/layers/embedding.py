@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from triptych.errors import UserError, require_one_of
+from triptych.layers.dropout import Dropout
 from triptych.layers.positions import Positions
 from triptych.vocabulary import Vocabulary
 
@@ -61,7 +62,7 @@ class TransformerInput(nn.Module):
         super().__init__()
         self.scale = d_model**0.5
         self.positions = Positions(kind=positions, d_model=d_model, max_length=max_length)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, embedding: nn.Embedding, tokens: Tensor, positions: Tensor) -> Tensor:
         """Tokens (B, T) at positions (B or 1, T) to (B, T, d_model)."""

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from triptych.layers.dropout import Dropout
+
 Carried = tuple[Tensor, ...]
 """What one layer carries from step to step, each (B, H): (h, c) of an LSTM, (h,) of a GRU."""
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -167,7 +169,7 @@ class Encoder(nn.Module):
             input_size = layer.output_size
         self.output_size = input_size
         self.residual = residual
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     @property
     def layers(self) -> list[Layer]:

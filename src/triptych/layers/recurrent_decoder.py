@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from triptych.layers.alignment import Alignment
+from triptych.layers.dropout import Dropout
 from triptych.layers.recurrent import Carried, Encoder, Layer, Weights, add_residual, init_gates
 from triptych.state import State
 
@@ -63,7 +64,7 @@ class RecurrentDecoder(nn.Module):
         self.hidden_size, self.residual = hidden_size, residual
         self.asks_first = score == "additive"
         self.asking = 0 if attention_layer == "bottom" else num_layers - 1
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         below = [embedding_size] + [hidden_size] * (num_layers - 1)
         self.stack = nn.ModuleList(Layer(cell=cell, input_size=size, hidden_size=hidden_size) for size in below)
         self.parts = self.layers[0].parts

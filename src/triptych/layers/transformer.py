@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.layers.attention import Attention
 from triptych.layers.cache import Cache, see_newest
+from triptych.layers.dropout import Dropout
 from triptych.layers.packing import Packing
 from triptych.layers.positions import KINDS, Rotary, rotary
 from triptych.state import State
@@ -90,7 +91,7 @@ class FeedForward(nn.Module):
         self.gated = sizes.activation == "swiglu"
         self.activation = ACTIVATIONS[sizes.activation]
         self.up = nn.Linear(sizes.d_model, sizes.d_ff * (2 if self.gated else 1), bias=sizes.bias)
-        self.dropout = nn.Dropout(sizes.activation_dropout)
+        self.dropout = Dropout(sizes.activation_dropout)
         self.down = nn.Linear(sizes.d_ff, sizes.d_model, bias=sizes.bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -129,7 +130,7 @@ class Block(nn.Module):
         self.cross_norm = norm(sizes.d_model) if cross else None
         self.feed_forward = FeedForward(sizes)
         self.feed_forward_norm = norm(sizes.d_model)
-        self.dropout = nn.Dropout(sizes.dropout)
+        self.dropout = Dropout(sizes.dropout)
 
     def forward(
         self,
