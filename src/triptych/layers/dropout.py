@@ -14,7 +14,8 @@ def drop(x: Tensor, p: float) -> Tensor:
 
     PyTorch's CPU kernel draws a number an element, and that is a fifth of a Transformer's training step. Here one draw
     of 64 bits decides over four elements: each is dropped where its 16 bits stand below p · 2^16, so p is rounded to a
-    multiple of 2^-16, and the rest is scaled by what was rounded to. Draws from PyTorch's default generator.
+    multiple of 2^-16, and the rest is scaled by what was rounded to. Draws from PyTorch's default generator. Other
+    devices and ``torch.compile`` have their own way.
 
     Args:
         x: any shape, floating point.
@@ -23,7 +24,7 @@ def drop(x: Tensor, p: float) -> Tensor:
     Returns:
         The shape and type of ``x``.
     """
-    if not x.is_cpu:
+    if not x.is_cpu or torch.compiler.is_compiling():
         return F.dropout(x, p)
     dropped = min(round(p * LEVELS), LEVELS - 1)
     draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
