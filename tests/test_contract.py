@@ -56,6 +56,15 @@ def model(request: pytest.FixtureRequest) -> Iterator[TranslationModel]:
         yield build_model(f"model={name}", *narrow(name), *(f"model.{option}" for option in options))
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_preset_is_built_at_its_full_width(name: str) -> None:
+    sizes = []
+    for changes in ([], narrow(name)):
+        with torch.device("meta"):
+            sizes.append(sum(parameter.numel() for parameter in build_model(f"model={name}", *changes).parameters()))
+    assert sizes[0] > sizes[1] if narrow(name) else sizes[0] == sizes[1]
+
+
 def decoder_logits(model: TranslationModel, batch: Batch) -> Tensor:
     """(B, T - 1, V) by start and step."""
     state = model.start(batch.src, batch.src_lengths)
