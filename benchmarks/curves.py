@@ -4,7 +4,7 @@
 
 OTHER is a checkout's folder. Trains on the built-in corpus in double precision with a moderate learning rate, by which
 rounding stays out of sight for 300 steps: training is chaotic, and amplifies it. The activation is smooth (ReLU's
-gradient jumps where rounding carries a unit over zero: one unit of one token moved the Transformer's loss by 6e-5), and
+gradient jumps where rounding carries a unit over zero, and the Transformer's curves were 6e-5 apart with it), and
 there is no dropout, whose random numbers a checkout may draw otherwise. Writes a row a step, and prints the largest
 relative difference of each architecture; the log itself is in single precision, exact to 1e-7.
 """

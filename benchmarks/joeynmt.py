@@ -22,7 +22,7 @@ from triptych.layers.positions import sinusoid
 from triptych.tokenizer import Tokenizer
 from triptych.translator import Translator
 
-# Newer versions of the last two are not understood by JoeyNMT 2.3.0.
+# Newer versions of sentencepiece and setuptools are not understood by JoeyNMT 2.3.0.
 PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "sentencepiece==0.2.0", "setuptools<81"]
 SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
 """JoeyNMT's first ids."""

@@ -33,8 +33,12 @@ def drop(x: Tensor, p: float) -> Tensor:
     return x * mask.mul_(LEVELS / (LEVELS - dropped))
 
 
-class Dropout(nn.Dropout):
+class Dropout(nn.Module):
     """``drop`` in training, the identity elsewhere."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
         return drop(x, self.p) if self.training and self.p else x
