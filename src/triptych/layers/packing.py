@@ -1,6 +1,8 @@
 """Sentences end to end, without padding: what all of a Transformer but its attention runs over.
 
-B sentences, padded to T positions each, N tokens in all.
+B sentences, padded to T positions each, N tokens in all. Some positions of padding fill N up to R rows, a
+multiple of ``MULTIPLE`` where there is enough padding: kernels of half precision are made anew for every size that they
+meet (oneDNN), or want a multiple of eight (cuBLAS).
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+MULTIPLE = 64
+
 
 @dataclass(frozen=True)
 class Packing:
@@ -20,25 +24,35 @@ class Packing:
 
     Attributes:
         size: B and T.
-        places: (N,) where each token stands in the flattened (B * T); None where there is no padding.
+        places: (R,) where each row stands in the flattened (B * T), tokens first; None where there is no padding.
+        filling: R - N.
     """
 
     size: tuple[int, int]
     places: Tensor | None = None
+    filling: int = 0
 
     @classmethod
     def of(cls, lengths: Tensor, host_lengths: NDArray[np.int64], width: int) -> Packing:
         """Of sentences of these lengths (B,), known to the host as well, that are padded to ``width``."""
-        size, count = (len(lengths), width), int(host_lengths.sum())
-        return cls(size, None if count == len(lengths) * width else places(visible(lengths, width), count))
+        most, count = len(lengths) * width, int(host_lengths.sum())
+        if count == most:
+            return cls((len(lengths), width))
+        seen = visible(lengths, width)
+        filling = min(-count % MULTIPLE, most - count)
+        return cls((len(lengths), width), torch.cat([places(seen, count), places(~seen, filling)]), filling)
 
     def pack(self, x: Tensor) -> Tensor:
-        """(B, T, …) to (N, …)."""
+        """(B, T, …) to (R, …)."""
         x = x.flatten(0, 1)
         return x if self.places is None else select(x, self.places)
 
+    def tokens(self, x: Tensor) -> Tensor:
+        """(R, …) to (N, …), without what fills it up."""
+        return x[: len(x) - self.filling]
+
     def pad(self, x: Tensor) -> Tensor:
-        """(N, …) to (B, T, …), zero on padding."""
+        """(R, …) to (B, T, …), zero on padding that has no row."""
         if self.places is not None:
             x = _Pad.apply(x, self.places, self.size[0] * self.size[1])
         return x.unflatten(0, self.size)

@@ -60,6 +60,17 @@ CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], Callable[[Tensor, Carried, 
 }
 
 
+def fused_precision(device: torch.device) -> torch.autocast:
+    """Autocast as it is, on a CPU with instructions for bfloat16; elsewhere fused kernels run outside of it.
+
+    cuDNN's wrapper would take float16 for bfloat16, and other CPUs have no kernel for it. TensorFloat-32 still speeds
+    up their products.
+    """
+    reaches = device.type == "cpu" and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    enabled = reaches and torch.is_autocast_enabled(device.type)
+    return torch.autocast(device.type, torch.get_autocast_dtype(device.type), enabled=enabled)
+
+
 def init_gates(weight: Tensor, rows: int, init: Callable[[Tensor], Tensor] = nn.init.xavier_uniform_) -> None:
     """Initialises every block of so many rows, one gate's matrix, for itself."""
     for gate in torch.split(weight.detach(), rows):
@@ -93,19 +104,15 @@ class Layer(nn.Module):
                     nn.init.ones_(parameter.detach()[hidden_size : 2 * hidden_size])
 
     def read(self, packed: PackedSequence) -> tuple[PackedSequence, Carried]:
-        """A packed batch through the fused kernel, from zeros: outputs, and what is carried at the ends, (B, dirs * H).
-
-        Fused kernels run outside autocast: cuDNN's wrapper would take float16 for bfloat16, and many CPUs have no
-        kernel for it. TensorFloat-32 still speeds up their products.
-        """
-        with torch.autocast(packed.data.device.type, enabled=False):
+        """A packed batch through the fused kernel, from zeros: outputs, and what is carried, (B, dirs * H)."""
+        with fused_precision(packed.data.device):
             output, last = self.rnn(packed)
         return output, tuple(part.transpose(0, 1).flatten(1) for part in (last if self.parts == 2 else (last,)))
 
     def forward(self, x: Tensor, carried: Carried) -> tuple[Tensor, Carried]:
         """All of x (B, T, I) through the fused kernel: outputs (B, T, H), and what is carried after the last step."""
         first = tuple(part.unsqueeze(0).contiguous() for part in carried)
-        with torch.autocast(x.device.type, enabled=False):
+        with fused_precision(x.device):
             output, last = self.rnn(x, first if self.parts == 2 else first[0])
         return output, tuple(part.squeeze(0) for part in (last if self.parts == 2 else (last,)))
 

@@ -102,4 +102,4 @@ def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
 def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
     """Of decoder outputs x (B, T - 1, D), the N that predict a target token: (N, D), and their targets (N,)."""
     packing = Packing.of(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, x.shape[1])
-    return packing.pack(x), packing.pack(batch.tgt[:, 1:])
+    return packing.tokens(packing.pack(x)), packing.tokens(packing.pack(batch.tgt[:, 1:]))

@@ -105,7 +105,7 @@ class LM4MT(TranslationModel):
         for block in self.stack:
             x = block(x, packing, mask=mask, causal=self.causal, by=rotations, traces=traces)
         # What a token predicts: a source token, the target's tag (which is given, not predicted), or a target token.
-        predicts = packing.pack(positions + 1 - ends).sign()
+        predicts = packing.tokens(packing.pack(positions + 1 - ends)).sign()
         num_source, num_target = (batch.host_lengths - 1).sum(1).tolist()
         kept = places(predicts == 1, num_target)
         if self.causal:

@@ -100,9 +100,9 @@ class Transformer(TranslationModel):
             read = block.read(memory, src)
             x = block(x, packing, causal=True, by=rotations, memory=read, memory_mask=mask, traces=traces)
         return Prediction(
-            hidden=self.decoder.norm(x),
+            hidden=self.decoder.norm(packing.tokens(x)),
             weight=self.vocabularies.output_weight,
-            targets=packing.pack(batch.tgt[:, 1:]),
+            targets=packing.tokens(packing.pack(batch.tgt[:, 1:])),
             num_source=0,
         )
 

@@ -104,9 +104,10 @@ def chunk_cross_entropy(
     if not with_gradient:
         return loss, nll, None
     share = (smoothing / logits.shape[1])[:, None]
-    gradient = log_probs.exp_().sub_(share).to(logits.dtype)
-    gradient.scatter_(1, targets, (at_target.exp() - share + (smoothing - 1)[:, None]).to(logits.dtype))
-    return loss, nll, gradient
+    gradient = log_probs.exp_().sub_(share)
+    # Before the cast: a CPU scatters into half precision by way of a copy.
+    gradient.scatter_(1, targets, at_target.exp() - share + (smoothing - 1)[:, None])
+    return loss, nll, gradient.to(logits.dtype)
 
 
 def accumulation_dtype(dtype: torch.dtype) -> torch.dtype:
