@@ -47,6 +47,29 @@ def test_a_process_is_sent_the_place_alone(tmp_path: Path) -> None:
     assert list(pickle.loads(pickle.dumps(read))) == list(read)
 
 
+@given(st.lists(st.lists(LINE, max_size=4), max_size=4), st.slices(12), st.integers(-14, 14))
+def test_joined_lines_read_as_one_list(parts: list[list[str]], part: slice, place: int) -> None:
+    joined, text = lines.Joined(parts), [line for one in parts for line in one]
+    assert len(joined) == len(text)
+    assert list(joined) == text
+    assert joined[part] == text[part]
+    if -len(text) <= place < len(text):
+        assert joined[place] == text[place]
+    else:
+        with pytest.raises(IndexError):
+            joined[place]
+
+
+def test_joined_lines_are_identified_by_their_parts(tmp_path: Path) -> None:
+    text = ["a", "b", "c"]
+    on_disk = lines.Joined([stored(tmp_path, text), text[:1]])
+    digests = [lines.digest(lines.Joined(parts)) for parts in ([text, text[:1]], [text[:1], text], [[*text, "a"]])]
+    assert lines.digest(on_disk) == digests[0]
+    assert len(set(digests)) == 3
+    assert len(pickle.dumps(on_disk)) < 500
+    assert list(pickle.loads(pickle.dumps(on_disk))) == [*text, "a"]
+
+
 @given(st.lists(LINE, min_size=1, max_size=30), st.integers(1, 9), st.booleans())
 def test_files_read_alike_in_blocks_of_any_size(text: list[str], size: int, zipped: bool) -> None:
     data = "\n".join(text).encode()

@@ -9,7 +9,9 @@ import gzip
 import hashlib
 import mmap
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import overload
 
@@ -107,6 +109,46 @@ class Lines(Sequence[str]):
         return self._text[begin : int(self._ends[stop - 1]) - 1].decode().split("\n")
 
 
+class Joined(Sequence[str]):
+    """Lines one after the other that stay where they are.
+
+    Attributes:
+        digest: SHA-256 of the digests of the parts.
+    """
+
+    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
+        self._parts = list(parts)
+        self._starts = [0, *accumulate(map(len, parts))]
+        self.digest = hashlib.sha256("".join(map(digest, parts)).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            return self._between(start, stop) if step == 1 else [self[i] for i in range(start, stop, step)]
+        place = range(len(self))[place]
+        part = bisect_right(self._starts, place) - 1
+        return self._parts[part][place - self._starts[part]]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self._parts)
+
+    def _between(self, start: int, stop: int) -> list[str]:
+        ranges = [
+            part[max(start - first, 0) : max(stop - first, 0)]
+            for first, part in zip(self._starts, self._parts, strict=False)
+        ]
+        return list(chain.from_iterable(ranges))
+
+
 def _map(path: Path) -> mmap.mmap | bytes:
     with path.open("rb") as file:  # an empty file cannot be mapped
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
@@ -137,7 +179,7 @@ class Writer:
 
 def digest(lines: Sequence[str]) -> str:
     """SHA-256 of lines, wherever they are: what ``Lines.digest`` is, of a list."""
-    if isinstance(lines, Lines):
+    if isinstance(lines, Lines | Joined):
         return lines.digest
     text = hashlib.sha256()
     for line in lines:
