@@ -109,9 +109,10 @@ def load(folder: Path, _: int) -> dict[str, float]:
     from triptych.data import batching
     from triptych.data.datamodule import StoredBatches
     from triptych.data.store import Store
+    from triptych.vocabulary import Marks
 
     (stored,) = (path for path in (folder / "cache" / "stores").iterdir() if not path.name.startswith("."))
-    store = Store(stored, "train")
+    store = Store(stored, "train", {0: Marks()})
     made = StoredBatches(store)
     stream = batching.Stream(store.lengths, tokens=25_000, seed=1, size=1)
     sampler = batching.Sampler(stream, steps=min(500, stream.epoch_steps), first_step=0, accumulate=1, rank=0)

@@ -13,6 +13,7 @@ from triptych.batch import Batch
 from triptych.data.batching import Planned, Sampler, Stream
 from triptych.data.datamodule import collate
 from triptych.data.ragged import Ragged
+from triptych.vocabulary import Marks
 
 SPECIALS = np.array([1, 2])
 """</s> of a source; <s> and </s> of a target."""
@@ -31,7 +32,8 @@ class Text(torch.utils.data.Dataset[Batch]):
         random = np.random.default_rng(planned.seed)
         lengths = self.lengths[planned.rows] - SPECIALS
         src, tgt = (Ragged(random.integers(6, self.vocabulary, side.sum()), side) for side in lengths.T)
-        return collate(src, tgt, np.asarray(planned.rows, dtype=np.int64), planned.step_tokens)
+        index = np.asarray(planned.rows, dtype=np.int64)
+        return collate(src, tgt, index, planned.step_tokens, np.array([Marks()] * len(index)))
 
     def batches(self, steps: int, workers: int) -> Iterator[Batch]:
         sampler = Sampler(self.stream, steps=steps, first_step=0, accumulate=1, rank=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,11 @@ from triptych.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = Vocabulary(src_size=40, tgt_size=40, joint=True, src_tag=4, tgt_tag=5)
+WORDS = {
+    "fr": ["chat", "chien", "maison", "rouge", "dort", "mange"],
+    "en": ["cat", "dog", "house", "red", "sleeps", "eats"],
+    "de": ["Katze", "Hund", "Haus", "rot", "schläft", "frisst"],
+}
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
@@ -65,6 +71,17 @@ def random_batch(lengths: list[tuple[int, int]], seed: int = 0) -> Batch:
         return torch.randint(6, VOCABULARY.src_size, (length,), generator=generator).tolist()
 
     return Batch.from_ids([ids(src) for src, _ in lengths], [ids(tgt) for _, tgt in lengths])
+
+
+def write_three_languages(folder: Path) -> Path:
+    """Files of ``data=text``: 40 training, 6 validation and 5 test sentences, the same in each language."""
+    draw = random.Random(0)
+    for prefix, size in (("train", 40), ("val", 6), ("test", 5)):
+        sentences = [[draw.randrange(6) for _ in range(draw.randint(1, 5))] for _ in range(size)]
+        for language, words in WORDS.items():
+            text = "".join(" ".join(words[i] for i in sentence) + "\n" for sentence in sentences)
+            (folder / f"{prefix}.{language}").write_text(text, encoding="utf-8")
+    return folder
 
 
 @pytest.fixture

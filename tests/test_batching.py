@@ -23,6 +23,7 @@ from triptych.data.datamodule import TranslationData, collate
 from triptych.data.ragged import Ragged
 from triptych.errors import UserError
 from triptych.tokenizer import SentencePieceTrainer, Tokenizer
+from triptych.vocabulary import Marks
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 30), st.integers(2, 30)), min_size=1, max_size=200).map(np.array)
 BUDGETS = st.integers(30, 200)
@@ -127,11 +128,12 @@ IDS = st.lists(st.lists(st.integers(4, 60000), max_size=6), min_size=1, max_size
 def test_collate_makes_the_batch_of_the_contract(src: list[list[int]], random: Any) -> None:
     tgt = [random.choices(range(4, 9), k=random.randrange(5)) for _ in src]
     index = random.sample(range(100), len(src))
-    slow = Batch.from_ids(src, tgt, index)
+    marks = [Marks(*random.choices(range(2, 9), k=2)) for _ in src]
+    slow = Batch.from_ids(src, tgt, index, marks)
     ragged = [
         Ragged(np.fromiter(chain.from_iterable(side), np.uint16), np.array([*map(len, side)])) for side in (src, tgt)
     ]
-    fast = collate(*ragged, np.array(index), slow.step_tokens.numpy())
+    fast = collate(*ragged, np.array(index), slow.step_tokens.numpy(), np.array(marks))
     for name, values in vars(slow).items():
         np.testing.assert_array_equal(getattr(fast, name), values, strict=True, err_msg=name)
 

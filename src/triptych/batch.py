@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from triptych.vocabulary import BOS, EOS, PAD
+from triptych.vocabulary import EOS, PAD, Marks
 
 
 @dataclass
@@ -24,7 +24,8 @@ class Batch:
 
     Attributes:
         src: (B, S) source ids, each row ends in ``</s>``.
-        tgt: (B, T) target ids, each row is ``<s> … </s>``.
+        tgt: (B, T) target ids, each row is ``<s> … </s>``. In a run of several directions the tags of a pair's two
+            languages stand where the source's ``</s>`` and the target's ``<s>`` would (``Marks``), and count as those.
         src_lengths: (B,) tokens of each source row, ``</s>`` counted.
         tgt_lengths: (B,) tokens of each target row, ``<s>`` and ``</s>`` counted.
         index: (B,) each pair's place in the corpus.
@@ -43,11 +44,19 @@ class Batch:
 
     @classmethod
     def from_ids(
-        cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]], index: Sequence[int] | None = None
+        cls,
+        src: Sequence[Sequence[int]],
+        tgt: Sequence[Sequence[int]],
+        index: Sequence[int] | None = None,
+        marks: Sequence[Marks] | None = None,
     ) -> Batch:
-        """Pads bare pieces (no special ids) and adds ``<s>`` and ``</s>``; ``step_tokens`` counts this batch alone."""
-        rows_src = [torch.tensor([*ids, EOS]) for ids in src]
-        rows_tgt = [torch.tensor([BOS, *ids, EOS]) for ids in tgt]
+        """Pads bare pieces (no special ids) and adds ``<s>`` and ``</s>``, or the marks of each pair in their place.
+
+        ``step_tokens`` counts this batch alone.
+        """
+        marks = [Marks()] * len(src) if marks is None else marks
+        rows_src = [torch.tensor([*ids, mark.src_end]) for ids, mark in zip(src, marks, strict=True)]
+        rows_tgt = [torch.tensor([mark.tgt_begin, *ids, EOS]) for ids, mark in zip(tgt, marks, strict=True)]
         src_lengths = torch.tensor([len(row) for row in rows_src])
         tgt_lengths = torch.tensor([len(row) for row in rows_tgt])
         return cls(

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any
 
 from triptych.data.corpus import Corpus
@@ -34,7 +35,7 @@ def evaluate(
     search_tokens: int,
     length_edges: Sequence[int],
 ) -> Evaluation:
-    """Translates every sentence of a split and scores the text against its references.
+    """Translates every sentence of a split, on its route, and scores the text against its references.
 
     Args:
         translator: the trained run.
@@ -46,7 +47,13 @@ def evaluate(
     """
     sources, references = map(list, corpus.splits[split])
     began = time.perf_counter()
-    translations = translator.translate(sources, search, search_tokens)
+    translations: list[str] = []
+    rest = iter(sources)
+    for route, size in corpus.sections[split]:
+        lines = list(islice(rest, size))
+        for direction in pairwise(route):
+            lines = translator.translate(lines, search, search_tokens, direction)
+        translations += lines
     seconds = time.perf_counter() - began
     tokenizer = translator.tokenizer
     pieces = [

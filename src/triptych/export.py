@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from triptych.errors import UserError
 from triptych.layers.ctranslate2 import require_ctranslate2
 from triptych.search import Search, decode
 from triptych.translator import Translator
@@ -36,8 +37,12 @@ def to_ctranslate2(translator: Translator, folder: Path) -> None:
     """Makes the folder of a CTranslate2 model, with the SentencePiece models that it needs.
 
     Raises:
-        UserError: CTranslate2 cannot run this architecture, or is not installed.
+        UserError: CTranslate2 cannot run this architecture, or is not installed; or the run has several directions.
     """
+    if translator.directions.several:
+        raise UserError(
+            "CTranslate2 is given no tags, which a run of data.directions needs; export a run of one direction."
+        )
     spec, tokenizer = translator.model.ctranslate2(), translator.tokenizer
     spec.register_source_vocabulary(tokenizer.vocabulary_pieces("src"))
     spec.register_target_vocabulary(tokenizer.vocabulary_pieces("tgt"))

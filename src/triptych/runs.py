@@ -22,24 +22,31 @@ UNIDENTIFYING = ("output", "cache", "logger", "run_dir")
 """Keys that change where a run goes, and not what it computes."""
 PLACES = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text is; what it is, its fingerprint says."""
+OPTIONAL = ("directions", "pivot")
+"""Keys of ``data`` that a config may lack: null says no more than nothing."""
 
 
 def config_hash(config: DictConfig, data: str) -> str:
     """8 hexadecimal digits that identify what a run computes: its config, but for places, and its data."""
     anywhere = OmegaConf.merge(config, dict.fromkeys(UNIDENTIFYING, ""))
     plain: Any = OmegaConf.to_container(anywhere, resolve=True)
-    plain["data"] = {key: value for key, value in plain["data"].items() if key not in PLACES} | {"fingerprint": data}
+    lacking = [key for key in OPTIONAL if plain["data"].get(key) is None]
+    kept = {key: value for key, value in plain["data"].items() if key not in (*PLACES, *lacking)}
+    plain["data"] = kept | {"fingerprint": data}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def run_name(overrides: Sequence[str], digest: str) -> str:
-    """A folder's name: the overrides that matter, of a path its last part, and the config's hash."""
+    """A folder's name: the overrides that matter, of a path its last part, and the config's hash.
+
+    Commas stand between overrides alone, so that a report can tell them apart: a list's become pluses.
+    """
     told = []
     for override in overrides:
         key, _, value = override.partition("=")
         if re.split(r"[./]", key.lstrip("+~"))[0] not in (*UNIDENTIFYING, "hydra"):
             told.append(f"{key}={Path(value).name}" if "/" in value else override)
-    name = re.sub(r"[^\w=.,+-]+", "_", ",".join(told)) or "default"
+    name = re.sub(r"[^\w=.,+-]+", "_", ",".join(one.replace(",", "+") for one in told)) or "default"
     return f"{name[:150]}-{digest}"
 
 

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from triptych.data.batching import plan_sorted
 from triptych.errors import UserError
 from triptych.models.base import TranslationModel
-from triptych.vocabulary import BOS, EOS, PAD
+from triptych.vocabulary import BOS, EOS, PAD, Marks
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Hypothesis:
     """One translation.
 
     Attributes:
-        tokens: target ids without ``<s>`` and ``</s>``.
+        tokens: target ids without ``<s>`` (or the tag in its place) and ``</s>``.
         score: log-probability over the length penalty, by which hypotheses are ranked; higher is better.
         log_probability: sum over the generated tokens, ``</s>`` counted where the model produced it.
     """
@@ -44,7 +44,7 @@ class Beams:
     Attributes:
         sentence: (A,) row of each sentence in the batch.
         limit: (A,) most tokens that its output may have, ``</s>`` counted.
-        tokens: (A, W, 1 + n) live hypotheses, the likeliest first, ``<s>`` in front.
+        tokens: (A, W, 1 + n) live hypotheses, the likeliest first, ``<s>`` or a tag in front.
         log_probs: (A, W) their log-probabilities.
         best_tokens: (A, N, 1 + n) the best finished hypotheses, the best first, padded with ``<pad>``.
         best_scores: (A, N) their scores, -inf where none has finished yet.
@@ -67,7 +67,7 @@ class Beams:
         rows = zip(self.best_tokens.tolist(), self.best_scores.tolist(), self.best_log_probs.tolist(), strict=True)
         return [
             [
-                Hypothesis([token for token in tokens if token not in (PAD, BOS, EOS)], score, log_prob)
+                Hypothesis([token for token in tokens[1:] if token not in (PAD, EOS)], score, log_prob)
                 for tokens, score, log_prob in zip(*row, strict=True)
                 if score > -math.inf
             ]
@@ -113,13 +113,16 @@ class Search:
         self.n_best = n_best
 
     @torch.inference_mode()
-    def __call__(self, model: TranslationModel, src: Tensor, src_lengths: Tensor) -> list[list[Hypothesis]]:
+    def __call__(
+        self, model: TranslationModel, src: Tensor, src_lengths: Tensor, starts: Tensor | None = None
+    ) -> list[list[Hypothesis]]:
         """Translates a batch.
 
         Args:
             model: on the device of ``src``; put in evaluation mode meanwhile.
             src: (B, S) source ids, each row ends in ``</s>``.
             src_lengths: (B,) tokens of each row, ``</s>`` counted.
+            starts: (B,) what each translation begins with, ``<s>`` for None.
 
         Returns:
             For each sentence, its at most N best hypotheses, best first.
@@ -129,7 +132,7 @@ class Search:
         """
         results: list[list[Hypothesis]] = [[] for _ in range(len(src))]
         with _evaluating(model):
-            beams, state = self._begin(src_lengths), model.start(src, src_lengths)
+            beams, state = self._begin(src_lengths, starts), model.start(src, src_lengths)
             while len(beams.sentence):
                 logits, state = model.step(beams.tokens[:, :, -1].flatten(), state)
                 beams, rows = self._extend(beams, logits)
@@ -145,13 +148,14 @@ class Search:
             raise UserError("the model's logits are not finite: training has diverged; lower the learning rate.")
         return results
 
-    def _begin(self, src_lengths: Tensor) -> Beams:
+    def _begin(self, src_lengths: Tensor, starts: Tensor | None) -> Beams:
         count, device = len(src_lengths), src_lengths.device
+        starts = torch.full_like(src_lengths, BOS) if starts is None else starts
         unfinished = torch.full((count, self.n_best), -math.inf, device=device)
         return Beams(
             sentence=torch.arange(count, device=device),
             limit=self.limit(src_lengths),
-            tokens=torch.full((count, 1, 1), BOS, device=device),
+            tokens=starts.view(count, 1, 1),
             log_probs=torch.zeros(count, 1, device=device),
             best_tokens=torch.full((count, self.n_best, 1), PAD, device=device),
             best_scores=unfinished,
@@ -239,6 +243,7 @@ def decode(
     search: Search,
     search_tokens: int,
     device: torch.device | str,
+    marks: Sequence[Marks] | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a corpus, in batches of similar length, the longest first.
 
@@ -248,6 +253,7 @@ def decode(
         search: how to search.
         search_tokens: padded source tokens a batch, at most, or as many as the longest sentence has.
         device: where the batches go.
+        marks: what each source ends in and its translation begins with, ``</s>`` and ``<s>`` for None.
 
     Returns:
         For each source, in the order given, its hypotheses, best first.
@@ -257,13 +263,15 @@ def decode(
     """
     if search_tokens < 1:
         raise UserError(f"search_tokens={search_tokens} is not allowed: give an integer of at least 1.")
+    marks = [Marks()] * len(sources) if marks is None else marks
     results: list[list[Hypothesis]] = [[] for _ in sources]
     lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
     for indices in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
-        rows = [torch.tensor([*sources[i], EOS]) for i in indices]
+        rows = [torch.tensor([*sources[i], marks[i].src_end]) for i in indices]
+        starts = torch.tensor([marks[i].tgt_begin for i in indices], device=device)
         src = pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
         src_lengths = torch.tensor([len(row) for row in rows], device=device)
-        for i, hypotheses in zip(indices, search(model, src, src_lengths), strict=True):
+        for i, hypotheses in zip(indices, search(model, src, src_lengths, starts), strict=True):
             results[i] = hypotheses
     return results
 

@@ -1,8 +1,8 @@
 """SentencePiece tokenizers (Kudo and Richardson 2018, https://aclanthology.org/D18-2012): text to ids and back.
 
-Every vocabulary begins with ``<pad> <unk> <s> </s>`` (ids 0 to 3, see ``batch.py``), then the two language tags
-(ids 4 and 5). The tags are control symbols, which SentencePiece never produces from text: a sentence that contains
-``<en>`` is spelled out of ordinary pieces.
+Every vocabulary begins with ``<pad> <unk> <s> </s>`` (ids 0 to 3, see ``batch.py``), then the language tags (ids 4 and
+5, and on from there in a run of more languages). The tags are control symbols, which SentencePiece never produces from
+text: a sentence that contains ``<en>`` is spelled out of ordinary pieces.
 
 Text is taken as it is: the normalisation rule is ``identity``, spaces are kept and every character of the training
 text gets a piece, so that decoding gives back what was encoded. SentencePiece's usual rule, ``nmt_nfkc``, rewrites
@@ -27,22 +27,21 @@ import sentencepiece
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.files import replacing
 from triptych.lines import digest
-from triptych.vocabulary import BOS, EOS, PAD, SIDES, UNK, Vocabulary
+from triptych.vocabulary import BOS, EOS, PAD, SIDES, UNK, Marks, Vocabulary
 
 SRC_TAG, TGT_TAG = 4, 5
-"""Ids of the language tags in every vocabulary, first the source's."""
+"""Ids of the first two language tags in every vocabulary: source and target, where there is one direction."""
 
 ALGORITHMS = ("bpe", "unigram", "char")
 
-_SILENT = frozenset((PAD, BOS, EOS, SRC_TAG, TGT_TAG))
 _SETTINGS = "tokenizer.json"
 
 
 class ParallelText(Protocol):
-    """What training a tokenizer needs of a corpus: the two languages, and the lines of both sides of each split."""
+    """What training a tokenizer needs of a corpus: the languages, and the lines of both sides of each split."""
 
     @property
-    def languages(self) -> tuple[str, str]: ...
+    def languages(self) -> tuple[str, ...]: ...
 
     @property
     def splits(self) -> Mapping[str, tuple[Sequence[str], Sequence[str]]]: ...
@@ -55,7 +54,7 @@ class Settings:
     name: str
     algorithm: str
     fingerprint: str
-    languages: tuple[str, str]
+    languages: tuple[str, ...]
     joint: bool
     sampling: float
     lines: int
@@ -68,7 +67,7 @@ class Tokenizer:
         name: for tables, such as ``bpe-joint-8000``.
         algorithm: one of ``ALGORITHMS``.
         fingerprint: 16 hexadecimal digits over the settings and the training text.
-        languages: source and target language.
+        languages: source and target language, or all of a run of several directions, in the order of their tags.
         joint: whether both sides share one vocabulary.
         sampling: the strength of subword sampling in training, 0 for none.
         lines: how many lines it was trained on.
@@ -83,6 +82,7 @@ class Tokenizer:
         self.joint = settings.joint
         self.sampling = settings.sampling
         self.lines = settings.lines
+        self._silent = frozenset((PAD, BOS, EOS, *map(self.tag, self.languages)))
         self._settings = settings
         self._models = dict(models)
         loaded = {name: sentencepiece.SentencePieceProcessor(model_proto=model) for name, model in models.items()}
@@ -94,6 +94,20 @@ class Tokenizer:
             src_tag=SRC_TAG,
             tgt_tag=TGT_TAG,
         )
+
+    def tag(self, language: str) -> int:
+        """The id of a language's tag, the same in every vocabulary.
+
+        Raises:
+            UserError: a language that has none.
+        """
+        if language not in self.languages:
+            raise UserError(f"the tokenizer has no tag <{language}>; its languages are {', '.join(self.languages)}.")
+        return SRC_TAG + self.languages.index(language)
+
+    def marks(self, src: str, tgt: str) -> Marks:
+        """Those of a pair in a run of several directions: the tags of its languages."""
+        return Marks(self.tag(src), self.tag(tgt))
 
     def encode(self, lines: Sequence[str], side: str, threads: int = -1) -> list[list[int]]:
         """Text to bare ids, without ``<s>``, ``</s>`` or a tag; an empty line gives an empty list.
@@ -117,7 +131,7 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[Sequence[int]], side: str) -> list[str]:
         """Ids to text. Special ids are dropped, except ``<unk>``, which shows as `` ⁇ ``."""
-        return self._processors[side].decode([[int(i) for i in row if i not in _SILENT] for row in ids])
+        return self._processors[side].decode([[int(i) for i in row if i not in self._silent] for row in ids])
 
     def pieces(self, ids: Sequence[int], side: str) -> list[str]:
         """One name an id, special ids included (``<s>``, ``<en>``): for plots and for BLEU over pieces."""
@@ -221,7 +235,7 @@ class SentencePieceTrainer:
                 Tokenizer(settings, models).save(beside)
         return Tokenizer.load(folder)
 
-    def _fingerprint(self, languages: tuple[str, str], *texts: Sequence[str]) -> str:
+    def _fingerprint(self, languages: tuple[str, ...], *texts: Sequence[str]) -> str:
         identity = [sentencepiece.__version__, vars(self), languages, *map(digest, texts)]
         return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
 
@@ -234,7 +248,7 @@ class SentencePieceTrainer:
         sizes = [sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size() for model in models.values()]
         return f"{self.algorithm}-{'joint' if self.joint else 'separate'}-{'+'.join(map(str, dict.fromkeys(sizes)))}"
 
-    def _train(self, lines: Sequence[str], languages: tuple[str, str]) -> bytes:
+    def _train(self, lines: Sequence[str], languages: tuple[str, ...]) -> bytes:
         model = io.BytesIO()
         size = {"use_all_vocab": True} if self.vocab_size is None else {"vocab_size": self.vocab_size}
         try:

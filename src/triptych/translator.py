@@ -13,12 +13,14 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.batch import Batch
 from triptych.checkpoints import weights
 from triptych.data.batching import plan_sorted
+from triptych.data.directions import Direction, Directions
 from triptych.errors import UserError
 from triptych.models.base import TranslationModel
 from triptych.runs import RunFolder
 from triptych.search import Search, decode
 from triptych.tokenizer import Tokenizer
 from triptych.training.loss import linear_cross_entropy
+from triptych.vocabulary import Marks
 
 
 def as_list(lines: Iterable[str]) -> list[str]:
@@ -36,6 +38,9 @@ def one_line(text: str) -> str:
 class Translator:
     """A trained run, ready for use.
 
+    Where a method takes a ``direction``, None is the one that the run is tested on, and a language that it has not been
+    trained to read or to write is a ``UserError``.
+
     Attributes:
         model: the architecture with its trained weights, in evaluation mode.
         tokenizer: the run's.
@@ -51,26 +56,58 @@ class Translator:
         self.checkpoint = checkpoint
         self.device = next(model.parameters()).device
 
-    def translate(self, lines: Iterable[str], search: Search | None = None, search_tokens: int = 4096) -> list[str]:
+    @property
+    def directions(self) -> Directions:
+        """What the run was trained on, and what it is tested on."""
+        data = OmegaConf.select(self.config, "data", default={})
+        names = data.get("directions")
+        src, tgt = self.tokenizer.languages if names is None else (data.src, data.tgt)
+        return Directions.of(names, src, tgt, data.get("pivot"))
+
+    def marks(self, direction: Direction | None) -> Marks:
+        """What the sources of a direction end in and its targets begin with."""
+        directions = self.directions
+        src, tgt = direction or directions.tested
+        directions.require(src, tgt)
+        return self.tokenizer.marks(src, tgt) if directions.several else Marks()
+
+    def translate(
+        self,
+        lines: Iterable[str],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[str]:
         """One translation a line, in the order of the lines; an empty line stays empty."""
-        return [best[0][0] if best else "" for best in self.n_best(lines, search, search_tokens)]
+        return [best[0][0] if best else "" for best in self.n_best(lines, search, search_tokens, direction)]
 
     def n_best(
-        self, lines: Iterable[str], search: Search | None = None, search_tokens: int = 4096
+        self,
+        lines: Iterable[str],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
     ) -> list[list[tuple[str, float]]]:
         """Up to ``search.n_best`` translations a line, best first, each with its score; none for an empty line."""
         lines = as_list(lines)
         filled = [i for i, line in enumerate(lines) if line.strip()]
         ids = self.tokenizer.encode([lines[i] for i in filled], "src")
         search = search or instantiate(self.config.search)
-        found = decode(self.model, ids, search=search, search_tokens=search_tokens, device=self.device)
+        marks = [self.marks(direction)] * len(ids)
+        found = decode(self.model, ids, search=search, search_tokens=search_tokens, device=self.device, marks=marks)
         results: list[list[tuple[str, float]]] = [[] for _ in lines]
         for i, hypotheses in zip(filled, found, strict=True):
             texts = [one_line(text) for text in self.tokenizer.decode([h.tokens for h in hypotheses], "tgt")]
             results[i] = [(text, h.score) for text, h in zip(texts, hypotheses, strict=True)]
         return results
 
-    def score(self, src: Iterable[str], tgt: Iterable[str], search_tokens: int = 4096) -> list[float]:
+    def score(
+        self,
+        src: Iterable[str],
+        tgt: Iterable[str],
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[float]:
         """log p(target | source) of each pair, in nats, ``</s>`` included.
 
         Raises:
@@ -79,17 +116,23 @@ class Translator:
         src, tgt = as_list(src), as_list(tgt)
         if len(src) != len(tgt):
             raise UserError(f"score was given {len(src)} sources and {len(tgt)} targets; give as many of each.")
-        return self.score_ids(self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt"), search_tokens)
+        ids = self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")
+        return self.score_ids(*ids, search_tokens, direction)
 
     @torch.inference_mode()
     def score_ids(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], search_tokens: int = 4096
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
     ) -> list[float]:
         """The same, of bare ids."""
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
-        scores = np.empty(len(sources))
+        scores, marks = np.empty(len(sources)), self.marks(direction)
         for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
-            batch = Batch.from_ids([sources[i] for i in rows], [targets[i] for i in rows]).to(self.device)
+            pairs = [sources[i] for i in rows], [targets[i] for i in rows]
+            batch = Batch.from_ids(*pairs, marks=[marks] * len(rows)).to(self.device)
             prediction = self.model(batch)
             ones = torch.ones_like(prediction.targets, dtype=torch.float32)
             _, nll = linear_cross_entropy(prediction.hidden, prediction.weight, prediction.targets, ones, ones * 0)

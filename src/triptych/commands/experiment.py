@@ -169,10 +169,13 @@ class Experiment:
         """Of every pair, and of the longest translation of every sentence that will be translated."""
         for split, store in self.prepared.stores.items():
             src_lengths, tgt_lengths = store.lengths.astype(np.int64).T
+            hops = 0 if split == TRAIN else len(self.prepared.corpus.sections[split][0].route) - 1
             for src, tgt in (divmod(pair, 2**32) for pair in np.unique(src_lengths << 32 | tgt_lengths).tolist()):
                 self.prepared.model.check_lengths(src, tgt)
-                if split != TRAIN:
-                    self.prepared.model.check_lengths(src, 1 + int(self.search.limit(torch.tensor(src))))
+                for _ in range(hops):
+                    longest = int(self.search.limit(torch.tensor(src)))
+                    self.prepared.model.check_lengths(src, 1 + longest)
+                    src = longest  # of what the next hop reads, </s> counted as well
 
     def _trainer(self, callbacks: list[Callback]) -> lightning.Trainer:
         strategy = self.config.strategy

@@ -12,6 +12,7 @@ from triptych import accounting
 from triptych.data import store
 from triptych.data.corpus import Corpus
 from triptych.data.store import Store
+from triptych.errors import UserError
 from triptych.models.base import TranslationModel
 from triptych.tokenizer import Tokenizer
 
@@ -34,8 +35,14 @@ class Prepared:
 
 
 def prepare(config: DictConfig, corpus: Corpus) -> Prepared:
-    """Builds the other three for a corpus; what the cache holds is opened."""
+    """Builds the other three for a corpus; what the cache holds is opened.
+
+    Raises:
+        UserError: a vocabulary for each side, where several directions mix the languages of both.
+    """
     cache = Path(config.cache).expanduser()
+    if corpus.mixed and not config.tokenizer.joint:
+        raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
     tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
     model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
     stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)

@@ -79,6 +79,8 @@ class Translate:
     """conf/translate.yaml."""
 
     run: str = MISSING
+    src: str | None = MISSING
+    tgt: str | None = MISSING
     checkpoint: str | None = MISSING
     device: str = MISSING
     search_tokens: int = MISSING

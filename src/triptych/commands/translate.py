@@ -23,7 +23,8 @@ def translate(config: DictConfig) -> None:
     """Keeps the order and, unless several hypotheses a line are asked for, the number of lines.
 
     Raises:
-        UserError: bytes that are not UTF-8, or several hypotheses a line without scores.
+        UserError: bytes that are not UTF-8, languages that are not the run's, or several hypotheses a line without
+            scores.
     """
     require_values(config)
     check_types(config)
@@ -35,8 +36,11 @@ def translate(config: DictConfig) -> None:
         raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
     keep_freed_memory()
     translator = load(config.run, config.checkpoint, config.device)
+    own = translator.directions.tested
+    direction = config.src or own[0], config.tgt or own[1]
+    translator.directions.require(*direction)
     lines = read(sys.stdin.buffer.read())
-    found = translator.n_best(lines, search, config.search_tokens)
+    found = translator.n_best(lines, search, config.search_tokens, direction)
     out = []
     for i, hypotheses in enumerate(found):
         if config.scores:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from triptych import lines
 from triptych.data import toy
+from triptych.data.directions import Direction, Directions, Route
 from triptych.errors import UserError, require_at_least
 from triptych.files import replacing
 from triptych.vocabulary import SIDES
@@ -35,39 +36,57 @@ class Pairs(NamedTuple):
     tgt: Sequence[str]
 
 
+class Section(NamedTuple):
+    """How so many consecutive pairs of a split are translated."""
+
+    route: Route
+    size: int
+
+
 @dataclass
 class Corpus:
-    """Checked sentence pairs.
+    """Checked sentence pairs, of one direction or of several one after the other.
 
     Attributes:
         name: of the source, for tables and cache folders.
-        languages: source and target language.
+        languages: source and target language; of several directions, each language once.
         splits: ``train``, ``validation`` and every test set, by name.
         report: one line a check, with its counts.
         max_length: training pairs with more pieces on either side are left out; ``None`` for no limit.
         max_length_ratio: training pairs whose longer side has more than this many times the pieces of the shorter
             are left out; ``None`` for no limit.
+        sections: how the pairs of each split are translated, in order; left out, all by the one direction.
 
     Raises:
-        UserError: where a split has no pairs, or a limit is below 1.
+        UserError: where a direction of a split has no pairs, or a limit is below 1.
     """
 
     name: str
-    languages: tuple[str, str]
+    languages: tuple[str, ...]
     splits: dict[str, Pairs]
     report: list[str]
     max_length: int | None = None
     max_length_ratio: float | None = None
+    sections: dict[str, list[Section]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for split, pairs in self.splits.items():
-            if not pairs.src:
-                raise UserError(f"data: the {split} split of the corpus '{self.name}' has no sentence pairs left.")
+            for route, size in self.sections.setdefault(split, [Section(self.languages, len(pairs.src))]):
+                if not size:
+                    raise UserError(
+                        f"data: the {split} split of the corpus '{self.name}' has no sentence pairs left, "
+                        f"{route[0]} to {route[-1]}."
+                    )
         require_at_least(1, "data", max_length=self.max_length, max_length_ratio=self.max_length_ratio)
 
     @property
     def test_names(self) -> list[str]:
         return [name for name in self.splits if name not in (TRAIN, VALIDATION)]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether training is of several directions."""
+        return len(self.sections[TRAIN]) > 1
 
     @cached_property
     def fingerprint(self) -> str:
@@ -106,15 +125,17 @@ class TextCorpus(Corpus):
 
     Args:
         name: of the corpus.
-        src: source language, the ending of its files; ``tgt`` likewise.
+        src: source language of the test sets, the ending of its files; ``tgt`` likewise.
         dir: the folder.
         train: prefix of the training files; ``validation`` likewise.
         test: prefixes of the test sets; each names its set (without the folder, where it has one).
         cache: where the checked text is kept, in its folder ``text``.
         max_length: see ``Corpus``; ``max_length_ratio`` likewise.
+        directions: those of training and validation, see ``Directions.of``; ``pivot`` likewise.
 
     Raises:
-        UserError: for a missing file, bytes that are not UTF-8, sides of unequal length or an empty split.
+        UserError: for directions that cannot be, a missing file, bytes that are not UTF-8, sides of unequal length or
+            an empty split.
     """
 
     def __init__(
@@ -130,10 +151,13 @@ class TextCorpus(Corpus):
         cache: str,
         max_length: int | None,
         max_length_ratio: float | None,
+        directions: Sequence[str] | None = None,
+        pivot: str | None = None,
     ) -> None:
         prefixes = {TRAIN: train, VALIDATION: validation, **test_sets(test)}
-        splits, report = read_splits(Path(dir).expanduser(), prefixes, (src, tgt), Path(cache).expanduser())
-        super().__init__(name, (src, tgt), splits, report, max_length, max_length_ratio)
+        chosen = Directions.of(directions, src, tgt, pivot)
+        splits, sections, report = read_splits(Path(dir).expanduser(), prefixes, chosen, Path(cache).expanduser())
+        super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections)
 
 
 def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
@@ -154,27 +178,40 @@ def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
 
 
 def read_splits(
-    folder: Path, prefixes: dict[str, str], languages: tuple[str, str], cache: Path
-) -> tuple[dict[str, Pairs], list[str]]:
-    """Reads and checks the files of every split (name to prefix); returns the splits and the report.
+    folder: Path, prefixes: dict[str, str], directions: Directions, cache: Path
+) -> tuple[dict[str, Pairs], dict[str, list[Section]], list[str]]:
+    """Reads and checks the files of every split (name to prefix); returns the splits, their sections and the report.
 
     What was read is kept in the folder ``text`` of the cache, and opened from there until a file changes.
 
     Raises:
         UserError: as ``TextCorpus``.
     """
-    if languages[0] == languages[1]:
-        raise UserError(f"data.src and data.tgt are both {languages[0]}; give two languages.")
-    splits, report = {}, []
+    splits: dict[str, Pairs] = {}
+    sections: dict[str, list[Section]] = {}
+    report: list[str] = []
     for name, prefix in prefixes.items():
-        src, tgt = (find_file(folder, prefix, language) for language in languages)
-        stored = store_text((src, tgt), cache, drop_empty=name == TRAIN)
-        read, empty = json.loads((stored / "counts.json").read_text())
-        report.append(f"{name}: {read:,} pairs read from {src.name} and {tgt.name}")
-        if empty:
-            report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if name == TRAIN else 'kept'}")
-        splits[name] = Pairs(*(lines.Lines(stored / f"{side}.txt") for side in SIDES))
-    return splits, report
+        if name in (TRAIN, VALIDATION):
+            parts = [read_split(folder, name, prefix, direction, cache, report) for direction in directions.trained]
+            splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(lines.Joined, zip(*parts, strict=True)))
+            sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
+            sections[name] = [Section(direction, size) for direction, size in sizes]
+            continue
+        pairs = read_split(folder, name, prefix, directions.tested, cache, report)
+        for ending, route in directions.routes.items():
+            splits[name + ending], sections[name + ending] = pairs, [Section(route, len(pairs.src))]
+    return splits, sections, report
+
+
+def read_split(folder: Path, name: str, prefix: str, direction: Direction, cache: Path, report: list[str]) -> Pairs:
+    """The pairs of one direction of a split; lines are added to the report."""
+    src, tgt = (find_file(folder, prefix, language) for language in direction)
+    stored = store_text((src, tgt), cache, drop_empty=name == TRAIN)
+    read, empty = json.loads((stored / "counts.json").read_text())
+    report.append(f"{name}: {read:,} pairs read from {src.name} and {tgt.name}")
+    if empty:
+        report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if name == TRAIN else 'kept'}")
+    return Pairs(*(lines.Lines(stored / f"{side}.txt") for side in SIDES))
 
 
 def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool) -> Path:

@@ -15,7 +15,7 @@ from triptych.data.corpus import TRAIN, VALIDATION, Corpus, Pairs
 from triptych.data.ragged import Ragged
 from triptych.data.store import Store
 from triptych.tokenizer import Tokenizer, seed_sampling
-from triptych.vocabulary import BOS, EOS, PAD, SIDES
+from triptych.vocabulary import EOS, PAD, SIDES
 
 
 class TranslationData(lightning.LightningDataModule):
@@ -132,21 +132,21 @@ class StoredBatches(Dataset[Batch]):
 
     def __getitem__(self, planned: Planned) -> Batch:
         rows, step_tokens, seed = planned
-        index = self.store.index[rows]
+        index, marks = self.store.index[rows], self.store.marks(rows)
         src, tgt = (self.store.rows(rows, side) for side in SIDES)
         if self.resample is None:
-            return collate(src, tgt, index, step_tokens)
+            return collate(src, tgt, index, step_tokens, marks)
         seed_sampling(seed)
         limit = self.store.max_length or np.inf
         new_src, new_tgt = (self.resample(old, index, side, limit) for old, side in zip((src, tgt), SIDES, strict=True))
         more = [len(new_src.flat) - len(src.flat), len(new_tgt.flat) - len(tgt.flat)]
-        return collate(new_src, new_tgt, index, step_tokens + more)
+        return collate(new_src, new_tgt, index, step_tokens + more, marks)
 
 
-def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64]) -> Batch:
-    """What ``Batch.from_ids`` does, without a Python object a token."""
-    src_ids, src_lengths = _pad(src, begin=[])
-    tgt_ids, tgt_lengths = _pad(tgt, begin=[BOS])
+def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64], marks: NDArray[np.int64]) -> Batch:
+    """What ``Batch.from_ids`` does, of marks (B, 2), without a Python object a token."""
+    src_ids, src_lengths = _pad(src, begin=marks[:, :0], end=marks[:, 0])
+    tgt_ids, tgt_lengths = _pad(tgt, begin=marks[:, 1:], end=EOS)
     return Batch(
         src=src_ids,
         tgt=tgt_ids,
@@ -158,14 +158,15 @@ def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64
     )
 
 
-def _pad(ids: Ragged, begin: list[int]) -> tuple[Tensor, Tensor]:
-    """``begin``, a row's ids and ``</s>``, padded on the right (B, S), and the lengths (B,)."""
-    lengths = len(begin) + ids.lengths + 1
+def _pad(ids: Ragged, begin: NDArray[np.int64], end: NDArray[np.int64] | int) -> tuple[Tensor, Tensor]:
+    """A row's ``begin`` (B, 0 or 1), its ids and its ``end``, padded on the right (B, S), and the lengths (B,)."""
+    first = begin.shape[1]
+    lengths = first + ids.lengths + 1
     places = np.arange(lengths.max())
     padded = np.full((len(lengths), lengths.max()), PAD, np.int64)
-    padded[:, : len(begin)] = begin
-    padded[(places >= len(begin)) & (places < lengths[:, None] - 1)] = ids.flat
-    padded[np.arange(len(lengths)), lengths - 1] = EOS
+    padded[:, :first] = begin
+    padded[(places >= first) & (places < lengths[:, None] - 1)] = ids.flat
+    padded[np.arange(len(lengths)), lengths - 1] = end
     return torch.from_numpy(padded), torch.from_numpy(lengths)
 
 

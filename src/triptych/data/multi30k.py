@@ -17,6 +17,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus, read_splits, test_sets
+from triptych.data.directions import Directions
 from triptych.errors import UserError
 from triptych.files import replacing
 
@@ -47,15 +48,16 @@ _TIMEOUT = 60
 
 
 class Multi30k(Corpus):
-    """Any two of the languages, in either direction.
+    """Any two of the languages, in either direction, or several directions.
 
     Args:
-        src: source language; ``tgt`` likewise.
+        src: source language of the test sets; ``tgt`` likewise.
         dir: a folder with the files (``train.en.gz`` or ``train.en``, …), or ``None`` to fetch them.
         url: the folder to fetch them from.
         cache: where fetched files are kept, in its folder ``multi30k``, and checked text, in its folder ``text``.
         test: names of test sets.
         max_length: see ``Corpus``; ``max_length_ratio`` likewise.
+        directions: those of training and validation, see ``Directions.of``; ``pivot`` likewise.
 
     Raises:
         UserError: for a language or a test set that is not there, a download that fails, and as ``TextCorpus``.
@@ -72,23 +74,29 @@ class Multi30k(Corpus):
         test: Sequence[str],
         max_length: int | None,
         max_length_ratio: float | None,
+        directions: Sequence[str] | None = None,
+        pivot: str | None = None,
     ) -> None:
         prefixes = {TRAIN: "train", VALIDATION: "val", **test_sets(test)}
-        check_languages(src, tgt, test)
+        chosen = Directions.of(directions, src, tgt, pivot)
+        check_languages(chosen, test)
         folder = Path(cache).expanduser() / "multi30k" if dir is None else Path(dir).expanduser()
         if dir is None:
-            for prefix in prefixes.values():
-                for language in (src, tgt):
+            for name, prefix in prefixes.items():
+                for language in chosen.languages if name in (TRAIN, VALIDATION) else chosen.tested:
                     fetch(f"{url.rstrip('/')}/{prefix}.{language}.gz", folder / f"{prefix}.{language}.gz")
-        splits, report = read_splits(folder, prefixes, (src, tgt), Path(cache).expanduser())
-        super().__init__("multi30k", (src, tgt), splits, report, max_length, max_length_ratio)
+        splits, sections, report = read_splits(folder, prefixes, chosen, Path(cache).expanduser())
+        super().__init__("multi30k", chosen.languages, splits, report, max_length, max_length_ratio, sections)
 
 
-def check_languages(src: str, tgt: str, test: Sequence[str]) -> None:
+def check_languages(directions: Directions, test: Sequence[str]) -> None:
     """Raises ``UserError`` for a language or a test set that Multi30k does not have."""
-    for key, language in (("src", src), ("tgt", tgt)):
+    keys = dict(zip(directions.tested, ("data.src=", "data.tgt="), strict=True))
+    for language in directions.languages:
         if language not in LANGUAGES:
-            raise UserError(f"data.{key}={language} is not in Multi30k; allowed are {', '.join(LANGUAGES)}.")
+            key = keys.get(language, "data.directions: ")
+            raise UserError(f"{key}{language} is not in Multi30k; allowed are {', '.join(LANGUAGES)}.")
+    for language in directions.tested:
         for name in test:
             if name not in TEST_SETS:
                 raise UserError(f"data.test: Multi30k has no set '{name}'; allowed are {', '.join(TEST_SETS)}.")

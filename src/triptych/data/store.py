@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.data.corpus import TRAIN, Corpus
+from triptych.data.corpus import TRAIN, Corpus, Section
 from triptych.data.encoding import encode_split, growing
 from triptych.data.ragged import Ragged, take
 from triptych.tokenizer import Tokenizer
-from triptych.vocabulary import SIDES
+from triptych.vocabulary import SIDES, Marks
 
 _FORMAT = 2
 """Of the stored ids; another one encodes every corpus anew."""
@@ -22,6 +23,11 @@ _FORMAT = 2
 
 class Store:
     """One split: bare pieces (no special ids) of both sides, flat, with the place where each sentence begins.
+
+    Args:
+        folder: where ``prepare`` has stored it.
+        name: of the split.
+        marks: of the corpus' pairs, by the place in the split from which on they hold, in order.
 
     Attributes:
         name: of the split.
@@ -32,7 +38,7 @@ class Store:
         dropped: counts of the pairs left out, by reason: ``length`` and ``ratio``.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, marks: Mapping[int, Marks]) -> None:
         meta = json.loads((folder / "meta.json").read_text())
         self.name = name
         self.max_length: int | None = meta["max_length"]
@@ -42,10 +48,11 @@ class Store:
         self.offsets = {side: _map(folder / f"{name}.{side}.offsets", np.dtype(np.int64)) for side in SIDES}
         self.index = _map(folder / f"{name}.index", np.dtype(np.int64))
         self._folder = folder
+        self._marks = marks
 
-    def __reduce__(self) -> tuple[type[Store], tuple[Path, str]]:
+    def __reduce__(self) -> tuple[type[Store], tuple[Path, str, Mapping[int, Marks]]]:
         # A worker process opens the map anew instead of being sent a copy of the ids.
-        return Store, (self._folder, self.name)
+        return Store, (self._folder, self.name, self._marks)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -68,6 +75,11 @@ class Store:
         rows, offsets = np.asarray(rows), self.offsets[side]
         starts = offsets[rows]
         return take(self.ids[side], starts, offsets[rows + 1] - starts)
+
+    def marks(self, rows: Iterable[int] | NDArray[np.integer]) -> NDArray[np.int64]:
+        """(B, 2) what the sources of the given pairs end in and what their targets begin with."""
+        starts, marks = np.array([*self._marks]), np.array([*self._marks.values()])
+        return marks[np.searchsorted(starts, self.index[np.asarray(rows)], side="right") - 1]
 
     @property
     def report(self) -> list[str]:
@@ -114,4 +126,14 @@ def prepare(
                 dropped[name] = encode_split(unfinished, name, pairs, tokenizer, dtypes, *limits)
             meta = {"max_length": max_length, "max_length_ratio": max_length_ratio, "dropped": dropped}
             (unfinished / "meta.json").write_text(json.dumps({**meta, "dtypes": dtypes}))
-    return {name: Store(folder, name) for name in corpus.splits}
+    return {name: Store(folder, name, _marks(corpus, tokenizer, name)) for name in corpus.splits}
+
+
+def _marks(corpus: Corpus, tokenizer: Tokenizer, split: str) -> dict[int, Marks]:
+    """The marks of a split's pairs, by the place from which on they hold."""
+    starts = accumulate((section.size for section in corpus.sections[split]), initial=0)
+
+    def of(section: Section) -> Marks:
+        return tokenizer.marks(section.route[0], section.route[-1]) if corpus.mixed else Marks()
+
+    return {start: of(section) for start, section in zip(starts, corpus.sections[split], strict=False)}

@@ -47,11 +47,11 @@ class TranslationModel(nn.Module, ABC):
 
     @abstractmethod
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
-        """Reads the sources (B, S), each ending in ``</s>``, with lengths (B,): encode, or prefill."""
+        """Reads the sources (B, S), each ending in ``</s>`` or its tag, with lengths (B,): encode, or prefill."""
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """One decoding step: the last tokens (A * W,), first ``<s>``, to logits (A * W, V) and a new state.
+        """One decoding step: the last tokens (A * W,), first ``<s>`` or a tag, to logits (A * W, V) and a new state.
 
         W hypotheses of each of A sentences, side by side. A state is stepped from once: it may be written into.
         """

@@ -15,13 +15,16 @@ from triptych.layers.packing import Packing, places, select
 from triptych.layers.transformer import Sizes, Stack
 from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask
 from triptych.state import State
-from triptych.vocabulary import BOS, PAD, Vocabulary
+from triptych.vocabulary import BOS, EOS, PAD, Vocabulary
 
 SOURCE_ATTENTIONS = ("causal", "bidirectional")
 
 
 class LM4MT(TranslationModel):
     """A decoder-only model over ``<en> source <fr> target </s>``, or, without tags, ``source </s> <s> target </s>``.
+
+    In a run of several directions the tags are those of the rows, and stay where they are if the model has none of its
+    own: ``source <en> <fr> target </s>``.
 
     With causal source attention (the paper) it also predicts the source tokens, each from those before it, which the
     loss weighs as L_AE. With bidirectional source attention (a prefix model) a source token would see itself, so it
@@ -119,7 +122,7 @@ class LM4MT(TranslationModel):
 
     def sequence(self, batch: Batch) -> Tensor:
         """Source and target of each pair end to end (B, L)."""
-        src, tgt = self.prefix(batch.src), self.suffix(batch.tgt)
+        src, tgt = self.prefix(batch.src, batch.src_lengths), self.suffix(batch.tgt)
         ends = batch.src_lengths[:, None]
         lengths = batch.src_lengths + batch.tgt_lengths
         longest = int(batch.host_lengths.sum(0).max())
@@ -129,21 +132,22 @@ class LM4MT(TranslationModel):
         joint = torch.where(place < ends, from_src, from_tgt)
         return joint.masked_fill(place >= lengths[:, None], PAD)
 
-    def prefix(self, src: Tensor) -> Tensor:
-        """``source </s>`` (B, S) as it stands, or ``<en> source``, which is as long."""
+    def prefix(self, src: Tensor, src_lengths: Tensor) -> Tensor:
+        """``source </s>`` (B, S) as it stands, or ``<en> source``, which is as long; of ``source <fr>``, that tag."""
         if self.tags is None:
             return src
-        return torch.cat([torch.full_like(src[:, :1], self.tags[0]), src[:, :-1]], dim=1)
+        last = src.gather(1, src_lengths[:, None] - 1)
+        return torch.cat([last.masked_fill(last == EOS, self.tags[0]), src[:, :-1]], dim=1)
 
     def suffix(self, tgt: Tensor) -> Tensor:
-        """Target ids, the ``<s>`` before them replaced by the target's tag."""
+        """Target ids, the ``<s>`` before them replaced by the target's tag; a tag that is there stays."""
         return tgt if self.tags is None else tgt.masked_fill(tgt == BOS, self.tags[1])
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
         self.input.positions.check_length(src.shape[1])
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
         packing = Packing.of(src_lengths, src_lengths.numpy(force=True), src.shape[1])
-        x = packing.pack(self.input(self.vocabularies.tgt, self.prefix(src), positions))
+        x = packing.pack(self.input(self.vocabularies.tgt, self.prefix(src, src_lengths), positions))
         rotations = self.stack.rotations(positions)
         visible = padding_mask(src, src_lengths)
         sentence = {"position": src_lengths}

@@ -22,6 +22,7 @@ from triptych.search import Search, decode
 from triptych.tokenizer import Tokenizer
 from triptych.training.ranks import gather
 from triptych.training.task import TranslationTask
+from triptych.vocabulary import Marks
 
 
 class ValidationBleu(Callback):
@@ -49,6 +50,7 @@ class ValidationBleu(Callback):
         samples: int,
     ) -> None:
         self.sources = [store.pair(i)[0].tolist() for i in range(len(store))]
+        self.marks = [Marks(*marks) for marks in store.marks(range(len(store))).tolist()]
         self.lines = lines
         self.tokenizer = tokenizer
         self.search = search
@@ -71,6 +73,7 @@ class ValidationBleu(Callback):
                 search=self.search,
                 search_tokens=self.search_tokens,
                 device=task.device,
+                marks=[self.marks[i] for i in mine],
             )
         texts = dict(zip(mine, self.tokenizer.decode([h[0].tokens for h in found], "tgt"), strict=True))
         texts = {i: text for part in gather(texts) for i, text in part.items()}
