@@ -36,17 +36,22 @@ def config_hash(config: DictConfig, data: str) -> str:
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def run_name(overrides: Sequence[str], digest: str) -> str:
-    """A folder's name: the overrides that matter, of a path its last part, and the config's hash.
-
-    Commas stand between overrides alone, so that a report can tell them apart: a list's become pluses.
-    """
+def telling(overrides: Sequence[str]) -> list[str]:
+    """The overrides that say what a run is, and not where it goes; of a path its last part."""
     told = []
     for override in overrides:
         key, _, value = override.partition("=")
         if re.split(r"[./]", key.lstrip("+~"))[0] not in (*UNIDENTIFYING, "hydra"):
             told.append(f"{key}={Path(value).name}" if "/" in value else override)
-    name = re.sub(r"[^\w=.,+-]+", "_", ",".join(one.replace(",", "+") for one in told)) or "default"
+    return told
+
+
+def run_name(overrides: Sequence[str], digest: str) -> str:
+    """A folder's name: the overrides that matter, and the config's hash.
+
+    Commas stand between overrides alone, so that a report can tell them apart: a list's become pluses.
+    """
+    name = re.sub(r"[^\w=.,+-]+", "_", ",".join(one.replace(",", "+") for one in telling(overrides))) or "default"
     return f"{name[:150]}-{digest}"
 
 
