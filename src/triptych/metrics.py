@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import TypedDict
 
+import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
@@ -48,6 +49,50 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str]) -> Corpu
         chrf=chrf.corpus_score(hypotheses, [references]).score,
         chrf_signature=chrf.get_signature().format(),
     )
+
+
+def bleu_of(signature: str) -> BLEU:
+    """The corpus BLEU that a signature names: its tokenisation and its case; all else is as in ``corpus_scores``.
+
+    Raises:
+        ValueError: sacreBLEU has no such tokenisation.
+    """
+    named = dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
+    if named.get("tok") not in BLEU.TOKENIZERS:
+        raise ValueError(f"sacreBLEU has no tokenisation of the signature {signature}")
+    return BLEU(tokenize=named["tok"], lowercase=named.get("case") == "lc")
+
+
+ORDERS = 4
+
+
+def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str], signature: str) -> np.ndarray:
+    """What a corpus's BLEU is made of, sentence by sentence, (sentences, 2 + 2 · ``ORDERS``).
+
+    In sacreBLEU's order: length of the hypothesis, of the reference, matches of each n-gram order, n-grams of each.
+
+    Raises:
+        ValueError: as ``bleu_of`` and ``corpus_scores``.
+    """
+    _check_lines(hypotheses=hypotheses, references=references)
+    counter = bleu_of(signature)
+    counter.effective_order = True  # no count depends on it, and sacreBLEU wants it where sentences are scored alone
+    found = [counter.sentence_score(ours, [theirs]) for ours, theirs in zip(hypotheses, references, strict=True)]
+    return np.array([[score.sys_len, score.ref_len, *score.counts, *score.totals] for score in found], dtype=np.float64)
+
+
+def corpus_bleu(sums: np.ndarray) -> np.ndarray:
+    """BLEU of corpora, given their summed ``bleu_statistics``: (…, 2 + 2 · ``ORDERS``) -> (…).
+
+    As in sacreBLEU, the k-th order that nothing matches counts 2^-k matches (the smoothing ``exp``).
+    """
+    length, reference_length = sums[..., 0], sums[..., 1]
+    matches, totals = sums[..., 2 : 2 + ORDERS], sums[..., 2 + ORDERS :]
+    smoothed = np.where(matches > 0, matches, 0.5 ** np.cumsum(matches == 0, axis=-1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        brevity = np.minimum(0, 1 - reference_length / length)
+        scores = 100 * np.exp(np.log(smoothed / totals).mean(axis=-1) + brevity)
+    return np.where((matches > 0).any(axis=-1) & (totals > 0).all(axis=-1), scores, 0.0)
 
 
 def sentence_bleu_pieces(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
