@@ -1,103 +1,31 @@
-"""The report: what it shows, folds and refuses, in each of its formats."""
+"""The report of runs: what it shows and folds, in each of its formats."""
 
 from __future__ import annotations
 
-import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
+from made_runs import Resources, make_run, make_unfinished, rows_of, scores
 from rich.console import Console
 
 from triptych.commands.report import main
 from triptych.errors import UserError
-from triptych.metrics import corpus_scores
-from triptych.report import figures, significance, tables
-from triptych.report.results import find_runs, refuse_mixtures
+from triptych.report import figures, formats, latex, tables
+from triptych.report.refusals import refuse_mixtures
+from triptych.report.rows import Row, runs_of
+from triptych.report.study import Published
 
-REFERENCES = [f"the {a} {n} sees a {b} house near the {c} river ." for a, n, b, c in zip(
-    ("old", "young", "tall", "small", "blue", "sad") * 5,
-    ("man", "woman", "dog", "cat", "child") * 6,
-    ("red", "green", "white") * 10,
-    ("long", "wide") * 15,
-    strict=True,
-)]  # fmt: skip
+UNPUBLISHED = Published((), {}, ())
 
 
-def make_run(root: Path, name: str, seed: int = 1, tests: dict[str, Any] | None = None, **train: Any) -> Path:
-    folder = root / name
-    folder.mkdir(parents=True)
-    overrides = sorted(part for part in name[:-9].split(",") if not part.startswith("seed="))
-    config = {"seed": seed, "output": str(root), "run_dir": str(folder), "data": {"seed": seed}, "recipe": overrides}
-    (folder / "config.yaml").write_text(yaml.safe_dump(config))
-    result = {
-        "run": name,
-        "config_hash": "0123abcd",
-        "version": "0.1.0",
-        "seed": seed,
-        "model": {"name": "rnn", "parameters": 2_000_000, "parameters_non_embedding": 1_500_000},
-        "data": {"name": "toy", "fingerprint": "data-print", "token_stream": f"stream of {seed}"},
-        "tokenizer": {"name": "spm", "fingerprint": "tokenizer-print", "vocab_size": 100},
-        "train": {"steps": 100, "tokens_src": 3e6, "tokens_tgt": 4e6, "flops": 5.25e15, "flops_6nd": 6e15}
-        | {"seconds": 90.0, "tokens_per_second": 1000.0, "device": "cpu", "peak_flops": 2e12, "mfu": 0.25}
-        | {"peak_memory_bytes": 3e9}
-        | train,
-        "validation": {"loss": 1.5, "perplexity": 4.48},
-        "test": tests or {"toy": scores()},
-    }
-    (folder / "result.json").write_text(json.dumps(result))
-    return folder
-
-
-def scores(bleu: float = 30.0, **other: Any) -> dict[str, Any]:
-    return {
-        "bleu": bleu,
-        "bleu_signature": "tok:13a",
-        "chrf": 55.5,
-        "chrf_signature": "nc:6",
-        "sentence_bleu_pieces": 41.25,
-        "sentences": 30,
-        "seconds": 1.0,
-        "beam_size": 4,
-        "length_penalty": 0.6,
-    } | other
-
-
-def make_unfinished(root: Path, name: str) -> None:
-    (root / name).mkdir(parents=True)
-    (root / name / "config.yaml").write_text("seed: 7\n")
+def compared(root: Path) -> tables.Table:
+    return tables.comparison("title", rows_of(root), UNPUBLISHED, {}, ["nrefs:[1]"])
 
 
 def rendered(root: Path) -> pd.DataFrame:
-    runs = find_runs(root)
-    return tables.render_cells(tables.fold_seeds(tables.tidy(runs)), tables.columns(runs)).droplevel(0, axis=1)
-
-
-class Resources(HTMLParser):
-    """Collects what a page would load, where its links lead, and the text of its cells."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loaded: list[str] = []
-        self.links: list[str] = []
-        self.scripts = 0
-        self.words: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.scripts += tag == "script"
-        self.loaded += [str(values[key]) for key in ("src", "srcset", "data") if key in values]
-        if "href" in values:
-            (self.links if tag == "a" else self.loaded).append(str(values["href"]))
-
-    def handle_data(self, data: str) -> None:
-        if self.cdata_elem is None and data.strip():
-            self.words.append(data.strip())
+    return compared(root).cells.droplevel(0, axis=1)
 
 
 def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +35,8 @@ def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert printed.splitlines()[-1] == str(tmp_path / "report.html")
     markdown = (tmp_path / "report.md").read_text()
     assert (
-        "| rnn attention=bahdanau | 2.00 | 1.50 | 3.00 | 4.00 | 5.25e+15 | 6.00e+15 | 90.0 | 1,000 | 4.48 "
+        "| [rnn attention=bahdanau](model%3Drnn%2Cattention%3Dbahdanau-0123abcd/) "
+        "| 2.00 | 1.50 | 3.00 | 4.00 | 5.25e+15 | 6.00e+15 | 90.0 | 1,000 | 4.48 "
         "| 30.00 | 55.50 | 41.25 |" in markdown
     )
     assert "toy sentence BLEU over pieces" in markdown
@@ -118,6 +47,7 @@ def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     row = pd.read_csv(tmp_path / "report.csv").iloc[0]
     assert row["parameters"] == 2_000_000
     assert row["toy/sentence_bleu_pieces"] == 41.25
+    assert row["runs"] == "model=rnn,attention=bahdanau-0123abcd"
     assert "25.0% of 2 TFLOP/s" in page
     assert "data-print" in page
 
@@ -140,18 +70,6 @@ def test_seeds_fold_whatever_the_order_of_their_overrides(tmp_path: Path) -> Non
     make_run(tmp_path, "loss=joint,model=rnn,seed=2-00000002", seed=2)
     make_run(tmp_path, "model=rnn,seed=1-00000003", seed=1)
     assert list(rendered(tmp_path)["model"]) == ["loss=joint (2 seeds)", "rnn"]
-
-
-def test_whether_the_runs_saw_the_same_tokens_is_said(tmp_path: Path) -> None:
-    make_run(tmp_path, "model=rnn-00000001", seed=1)
-    assert not [note for note in tables.signatures(find_runs(tmp_path)) if "tokens" in note]
-    make_run(tmp_path, "model=lm4mt-00000002", seed=1)
-    make_run(tmp_path, "model=lm4mt,seed=2-00000003", seed=2)
-    assert "same tokens in the same order." in tables.signatures(find_runs(tmp_path))[0]
-    result = json.loads((tmp_path / "model=rnn-00000001" / "result.json").read_text())
-    result["data"]["token_stream"] = "another"
-    (tmp_path / "model=rnn-00000001" / "result.json").write_text(json.dumps(result))
-    assert "NOT all trained on the same tokens" in tables.signatures(find_runs(tmp_path))[0]
 
 
 def test_a_seed_without_a_test_set_is_counted(tmp_path: Path) -> None:
@@ -185,8 +103,9 @@ def test_an_unfinished_run_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert set(cells.iloc[1, 1:]) == {tables.MISSING}
     main([str(tmp_path)])
     assert "lm4mt (unfinished)" in capsys.readouterr().out
-    assert "| lm4mt (unfinished) | –" in (tmp_path / "report.md").read_text()
-    assert "sweep/model%3Dlm4mt%2Cseed%3D7-89abcdef/" in (tmp_path / "report.html").read_text()
+    link = "sweep/model%3Dlm4mt%2Cseed%3D7-89abcdef/"
+    assert f"| [lm4mt (unfinished)]({link}) | –" in (tmp_path / "report.md").read_text()
+    assert link in (tmp_path / "report.html").read_text()
 
 
 def test_only_unfinished_runs_make_a_report(tmp_path: Path) -> None:
@@ -211,7 +130,7 @@ def test_scores_made_differently_are_refused(tmp_path: Path, key: str, other: ob
 
 def test_test_sets_may_differ_from_each_other(tmp_path: Path) -> None:
     make_run(tmp_path, "a", tests={"toy": scores(beam_size=4), "other": scores(beam_size=1)})
-    refuse_mixtures(find_runs(tmp_path))
+    refuse_mixtures(runs_of(rows_of(tmp_path)), ())
 
 
 def test_no_runs_and_broken_runs_are_refused(tmp_path: Path) -> None:
@@ -243,6 +162,18 @@ def test_latex_is_escaped(tmp_path: Path) -> None:
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {12}
 
 
+def test_latex_sets_any_sign() -> None:
+    said = "[x] * “Gülçehre’s” 3 × 10² α → 語 \t\n\n\x07 e\u0301 ǖ"
+    cells = pd.DataFrame([[said, said]], columns=pd.MultiIndex.from_tuples([("", said), (said, said)]))
+    text = latex.to_latex([tables.Table(said, cells, [said], best=frozenset({(0, 1)}))])
+    escaped = r"{[}x{]} {*} ``G\"{u}l\c{c}ehre's'' 3 $\times$ 10$^2$ $\alpha$ $\to$ U+8A9E U+0007 eU+0301 U+01D6"
+    assert text.isascii()
+    assert text.count(escaped) == 7
+    assert f"{escaped} & \\textbf{{{escaped}}} \\\\\n" in text
+    assert r"\cmidrule(lr){2-2}" in text
+    assert not re.search(r"\n\s*\n", text), "an empty line would end a paragraph inside a table"
+
+
 def test_the_page_needs_nothing_else_and_leads_to_the_runs(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     folder = make_run(runs, "model=rnn,<script>alert(1),note=50%-0123abcd")
@@ -254,7 +185,7 @@ def test_the_page_needs_nothing_else_and_leads_to_the_runs(tmp_path: Path) -> No
     assert set(page.links) == {"../runs/model%3Drnn%2C%3Cscript%3Ealert%281%29%2Cnote%3D50%25-0123abcd/"}
     assert text.count("plotly.js v") == 1
     assert "Validation loss (nats a token)" in page.words
-    assert page.scripts == 3, "plotly, one figure, the repainting; none from a label"
+    assert page.scripts == 4, "plotly, two figures, the repainting; none from a label"
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == [
         f"report.{suffix}" for suffix in ("csv", "html", "md", "tex")
     ]
@@ -262,12 +193,11 @@ def test_the_page_needs_nothing_else_and_leads_to_the_runs(tmp_path: Path) -> No
 
 def test_brackets_in_a_label_are_no_markup(tmp_path: Path) -> None:
     make_run(tmp_path, "rnn [bold] [x]")
-    runs = find_runs(tmp_path)
-    cells = tables.render_cells(tables.fold_seeds(tables.tidy(runs)), tables.columns(runs))
-    for table in (cells, tables.transpose(cells)):
+    table = compared(tmp_path)
+    for shown in (table, formats.transposed(table)):
         console = Console(width=400)
         with console.capture() as captured:
-            console.print(tables.to_rich(table, "title", ["nrefs:[1]"]))
+            console.print(formats.to_rich(shown))
         text = captured.get()
         assert all(word in text for word in ("[bold]", "[x]", "nrefs:[1]", "41.25"))
 
@@ -286,65 +216,58 @@ def test_figures_share_colours_and_average_seeds(tmp_path: Path) -> None:
             "step,train/tokens,validation/loss\n10,1000,\n10,,3.0\n20,,9.0\n20,2000,\n15,,2.5\n20,,2.0\n"
         )
     make_run(tmp_path, "model=transformer-0000000a")
-    runs = find_runs(tmp_path)
-    arms = {"transformer": runs[2:], "rnn": runs[:2]}
-    lengths = figures.bleu_by_length(arms, "toy")
-    losses = figures.validation(arms, "loss")
+    rnn, transformer = rows_of(tmp_path)
+    rows = [transformer, rnn]
+    lengths = figures.bleu_by_length(rows, "toy")
+    losses = figures.validation(rows, "loss")
     assert lengths is not None
     assert losses is not None
     (line,) = lengths.data
     assert list(line.x) == ["0-9", "10+"]
     assert list(line.y) == [32.0, 22.0]
     assert list(line.error_y.array) == pytest.approx([8**0.5, 8**0.5])
-    assert {trace.line.color for trace in (*lengths.data, *losses.data)} == {figures.colours(list(arms))["rnn"]}
+    assert {trace.line.color for trace in (*lengths.data, *losses.data)} == {figures.colours(rows)["rnn"]}
     assert [list(trace.y) for trace in losses.data] == [[3.0, 2.5, 2.0]] * 2
-    tokens = losses.layout.updatemenus[0].buttons[1].args[0]["x"]
-    assert list(tokens[0]) == [1000, 1500, 2000]
-    steps = tables.validation(arms, "loss", ".2f")
+    steps = tables.validation(rows, "loss", "Loss", ".2f")
     assert steps is not None
-    assert steps.droplevel(0, axis=1).to_dict("list") == {
+    assert steps.rows == [rnn]
+    assert steps.cells.droplevel(0, axis=1).to_dict("list") == {
         "model": ["rnn"], "step 10": ["3.00"], "step 15": ["2.50"], "step 20": ["2.00"]
     }  # fmt: skip
-    assert figures.bleu_by_length({"transformer": runs[2:]}, "toy") is None
-    assert figures.validation({"transformer": runs[2:]}, "loss") is None
+    assert figures.bleu_by_length([transformer], "toy") is None
+    assert figures.validation([transformer], "loss") is None
 
 
-def test_significance_against_the_best_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    worse = [line.replace("house", "car") for line in REFERENCES]
-    bad = [line.replace("river", "road") for line in worse]
-    even = [line if i % 2 else bad_line for i, (line, bad_line) in enumerate(zip(worse, bad, strict=True))]
-    odd = [bad_line if i % 2 else line for i, (line, bad_line) in enumerate(zip(worse, bad, strict=True))]
-    one = [bad[0], *even[1:-1], REFERENCES[-1]]
-    outputs = {"even": even, "odd": odd, "one": one, "bad": bad}
-    for name, lines in outputs.items():
-        found = corpus_scores(lines, REFERENCES)
-        folder = make_run(tmp_path, name, tests={"toy": scores(**found)})
-        write_translations(folder, lines, REFERENCES)
-    arms = {run.label: run for run in find_runs(tmp_path)}
-    table = significance.compare(arms, "toy")
-    assert table is not None
-    table = table.droplevel(0, axis=1).set_index("model")
-    bleus = {name: corpus_scores(lines, REFERENCES)["bleu"] for name, lines in outputs.items()}
-    assert list(table.index) == sorted(bleus, key=lambda name: -bleus[name])
-    assert table.index[0] == "one"
-    assert table.loc["one", "p"] == ""
-    assert table.loc["even", "p"] == tables.MISSING, "one sentence differs, which proves nothing"
-    assert float(table.loc["odd", "p"]) > 0.1
-    assert float(table.loc["bad", "p"]) < 0.01
-    assert table.loc["bad", "Δ BLEU"] == f"−{bleus['one'] - bleus['bad']:.2f}"
-    main([str(tmp_path)])
-    assert "Significance, toy" in capsys.readouterr().out
-    assert "Δ BLEU" in (tmp_path / "report.md").read_text()
-    assert r"$\Delta$ BLEU" in (tmp_path / "report.tex").read_text()
+def test_curves_over_what_a_run_has_spent(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, "rnn", tokens_src=2000, tokens_tgt=2000, flops=8e9, seconds=7200.0)
+    (folder / "metrics.csv").write_text(
+        "step,train/tokens,validation/loss\n10,1000,\n20,2000,\n5,,4.0\n15,,3.0\n20,,2.0\n"
+    )
+    make_unfinished(tmp_path, "left")
+    (tmp_path / "left" / "metrics.csv").write_text("step,train/tokens,validation/loss\n10,1000,\n10,,3.0\n")
+    figure = figures.validation(rows_of(tmp_path), "loss")
+    assert figure is not None
+    buttons = {button.label: button.args for button in figure.layout.updatemenus[0].buttons}
+    assert list(buttons) == ["steps", "tokens", "FLOPs", "hours"]
+    spent = {label: args[0]["x"] for label, args in buttons.items()}
+    assert [list(spent[label][0]) for label in buttons] == [
+        [5, 15, 20], [500, 1500, 2000], [1e9, 3e9, 4e9], [0.25, 0.75, 1.0]
+    ]  # fmt: skip
+    assert [label for label, args in buttons.items() if "interpolated" in args[1]["xaxis.title.text"]] == [
+        "FLOPs",
+        "hours",
+    ]
+    assert list(spent["tokens"][1]) == [1000]
+    assert all(map(pd.isna, spent["hours"][1])), "an unfinished run has no totals yet"
 
 
-def test_translations_that_miss_the_recorded_score_are_not_tested(tmp_path: Path) -> None:
-    for name, bleu in (("good", 100.0), ("stale", 42.0)):
-        write_translations(make_run(tmp_path, name, tests={"toy": scores(bleu)}), REFERENCES, REFERENCES)
-    assert significance.compare({run.label: run for run in find_runs(tmp_path)}, "toy") is None
-
-
-def write_translations(folder: Path, hypotheses: list[str], references: list[str]) -> None:
-    (folder / "translations").mkdir()
-    (folder / "translations" / "toy.txt").write_text("".join(f"{line}\n" for line in hypotheses))
-    (folder / "translations" / "toy.ref.txt").write_text("".join(f"{line}\n" for line in references))
+def test_bleu_over_parameters_has_a_point_a_run(tmp_path: Path) -> None:
+    for seed, bleu in ((1, 20.0), (2, 24.0)):
+        make_run(tmp_path, f"model=rnn,seed={seed}-0000000{seed}", seed=seed, tests={"toy": scores(bleu)})
+    make_unfinished(tmp_path, "model=lm4mt-0000000a")
+    figure = figures.bleu_by_parameters(rows_of(tmp_path), "toy")
+    assert figure is not None
+    (points,) = figure.data
+    assert (list(points.x), list(points.y), points.mode) == ([2e6, 2e6], [20.0, 24.0], "markers")
+    assert figure.layout.xaxis.type == "log"
+    assert figures.bleu_by_parameters([Row("x", "x", ())], "toy") is None

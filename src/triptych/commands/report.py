@@ -6,18 +6,24 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
+import plotly.graph_objects as go
 from rich.console import Console
 from rich.measure import Measurement
 
+from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.report import figures, significance, tables
-from triptych.report.page import Row, Section, build_page
-from triptych.report.results import find_runs, refuse_mixtures, test_sets
+from triptych.report import figures, formats, latex, significance, tables
+from triptych.report.page import build_page
+from triptych.report.refusals import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
+from triptych.report.results import test_sets
+from triptych.report.rows import Row, read_rows, runs_of
+from triptych.report.study import find_study, read_published, subfolders
+from triptych.report.tables import Table
+from triptych.sweeps import read_arms
 
 
 def main(argv: list[str]) -> int:
-    """Prints the table, writes report.md, report.tex, report.csv and report.html, prints the page's path last.
+    """Prints the tables, writes report.md, report.tex, report.csv and report.html, prints the page's path last.
 
     Raises:
         UserError: no run is there, one cannot be read, or their scores were not made alike.
@@ -26,72 +32,84 @@ def main(argv: list[str]) -> int:
         prog="triptych report",
         description="Prints the table of the runs below a folder; writes report.md, .tex, .csv and .html.",
     )
-    parser.add_argument("folder", type=Path, help="every run below it is reported")
+    parser.add_argument("folder", type=Path, help="every run below it is reported; or experiments/STUDY")
     parser.add_argument("--out", type=Path, help="where the files go (default: the folder itself)")
+    parser.add_argument("--unequal", action="store_true", help="also where arms were trained on other tokens")
     arguments = parser.parse_args(argv)
-    out = arguments.out or arguments.folder
-
-    runs = find_runs(arguments.folder)
-    refuse_mixtures(runs)
-    folded = tables.fold_seeds(tables.tidy(runs))
-    cells = tables.render_cells(folded, tables.columns(runs))
-    notes = tables.signatures(runs)
-    title = f"Runs of {arguments.folder.resolve().name}"
-    arms = {label: [runs[i] for i in rows] for label, rows in zip(folded["label"], folded["members"], strict=True)}
-    tests = compare_arms(arms, test_sets(runs))
-
-    shown = [(title, cells, notes), *((test.title, test.table, test.notes) for test in tests)]
-    for table in shown:
-        _print(*table)
-    every = [*shown, *curves(arms)]
-    colours = figures.colours(list(arms))
-    rows = [
-        Row(line, colours[label], group)
-        for line, (label, group) in zip(cells.itertuples(index=False), arms.items(), strict=True)
-    ]
-    page = build_page(title, cells.columns, rows, notes, [*draw(arms, test_sets(runs)), *tests], out)
-    _write(out / "report.md", tables.to_markdown(every))
-    _write(out / "report.tex", tables.to_latex(every))
-    _write(out / "report.csv", tables.to_csv(folded))
-    _write(out / "report.html", page)
-    print(out / "report.html")
+    for folder, out in places(arguments.folder, arguments.out):
+        report(folder, out, arguments.unequal)
     return 0
 
 
-def draw(arms: figures.Arms, tests: Sequence[str]) -> list[Section]:
-    """The figures that the runs have numbers for."""
-    drawn = [(title, figures.validation(arms, metric)) for metric, (title, _) in figures.METRICS.items()]
-    drawn += [(f"BLEU by source length, {test_set}", figures.bleu_by_length(arms, test_set)) for test_set in tests]
-    return [Section(title, figure=figure) for title, figure in drawn if figure]
+def places(folder: Path, out: Path | None) -> list[tuple[Path, Path]]:
+    """The folders to report, and where each report goes: of a study those of its ``results``, or the folder alone.
+
+    Raises:
+        UserError: there is no such study.
+    """
+    experiments = folder.absolute().parent
+    if experiments.name == "experiments" and experiments.is_dir() and not folder.exists():
+        raise UserError(f"there is no study {folder}; there are {', '.join(subfolders(experiments)) or 'none'}.")
+    results = folder / "results"
+    if experiments.name == "experiments" and results.is_dir() and (names := subfolders(results)):
+        return [(results / name, (out or results) / name) for name in names]
+    return [(folder, out or folder)]
 
 
-def curves(arms: figures.Arms) -> list[tuple[str, pd.DataFrame, list[str]]]:
-    """What the figures of validation show, as tables for the formats that cannot draw."""
-    found = [(title, tables.validation(arms, metric, form)) for metric, (title, form) in figures.METRICS.items()]
-    return [(title, table, []) for title, table in found if table is not None]
+def report(folder: Path, out: Path, unequal: bool) -> None:
+    """Prints and writes the report of one folder.
+
+    Raises:
+        UserError: as ``main``.
+    """
+    arms = read_arms(folder)
+    rows = read_rows(folder, arms)
+    runs = runs_of(rows)
+    study = find_study(folder, arms, runs)
+    published = read_published(folder, study)
+    refuse_mixtures(runs, study.varies)
+    if not unequal and "tokens" not in study.varies:
+        refuse_unequal_tokens(rows)
+    refuse_tampered(runs)
+
+    tests = [significance.PairedTests(rows, test_set) for test_set in test_sets(runs)]
+    leaders = {test.test_set: test.leader() for test in tests}
+    name = folder.resolve().name
+    title = f"Runs of {name}" if study.name in (None, name) else f"Runs of {study.name}, {name}"
+    notes = [*tables.made(runs), *significance.notes(leaders), *tables.provenance(study, published)]
+    table = tables.comparison(title, rows, published, leaders, notes)
+    tested = [found for test in tests if (found := significance.compare(test, rows, study.reference))]
+    for one in (table, *tested):
+        _print(one)
+    curves = [tables.validation(rows, metric, *how) for metric, how in figures.METRICS.items()]
+    every = [table, *tested, *filter(None, curves)]
+    page = build_page(table, draw(rows, test_sets(runs)), tested, figures.colours(rows), out)
+    _write(out / "report.md", formats.to_markdown(every, out))
+    _write(out / "report.tex", latex.to_latex(every))
+    _write(out / "report.csv", formats.to_csv(rows, published))
+    _write(out / "report.html", page)
+    print(out / "report.html")
 
 
-def compare_arms(arms: figures.Arms, tests: Sequence[str]) -> list[Section]:
-    """The significance tests that the runs have translations for, each arm by its first seed."""
-    firsts = {label: group[0] for label, group in arms.items()}
-    found = [(test_set, significance.compare(firsts, test_set)) for test_set in tests]
-    return [
-        Section(f"Significance, {test_set}", table=table, notes=[significance.note(firsts)])
-        for test_set, table in found
-        if table is not None
-    ]
+def draw(rows: Sequence[Row], test_names: Sequence[str]) -> list[tuple[str, go.Figure]]:
+    """The figures that the runs have numbers for, with their titles."""
+    drawn = [(title, figures.validation(rows, metric)) for metric, (title, _) in figures.METRICS.items()]
+    for name in test_names:
+        drawn.append((f"BLEU by parameters, {name}", figures.bleu_by_parameters(rows, name)))
+        drawn.append((f"BLEU by source length, {name}", figures.bleu_by_length(rows, name)))
+    return [(title, figure) for title, figure in drawn if figure]
 
 
-def _print(title: str, cells: pd.DataFrame, notes: Sequence[str]) -> None:
+def _print(table: Table) -> None:
     console = Console()
-    table = tables.to_rich(cells, title, notes)
-    needed = Measurement.get(console, console.options.update(width=10_000), table).maximum
+    shown = formats.to_rich(table)
+    needed = Measurement.get(console, console.options.update(width=10_000), shown).maximum
     if needed <= console.width:
-        console.print(table)
+        console.print(shown)
     elif console.is_terminal:
-        console.print(tables.to_rich(tables.transpose(cells), title, notes))
+        console.print(formats.to_rich(formats.transposed(table)))
     else:  # a pipe or a file has no width to squeeze a table into
-        Console(width=needed).print(table)
+        Console(width=needed).print(shown)
 
 
 def _write(path: Path, text: str) -> None:

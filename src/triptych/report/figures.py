@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from triptych.report.results import Run
+from triptych.report.rows import Row
 
 PALETTE = ("#0a84c6", "#e0701a", "#129e77", "#c9579b", "#8a6fd1", "#b08d00", "#5a8f29", "#c8453b")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
 GREY = "#737c88"
 GRID = "rgba(128, 128, 128, 0.22)"
 
-Arms = Mapping[str, Sequence[Run]]
-"""The runs of every arm, one a seed, by the arm's label, in the order of the table."""
+METRICS = {"loss": ("Validation loss (nats a token)", ".4f"), "bleu": ("Validation BLEU", ".2f")}
+"""The validation metrics that runs log: their axes' titles and how their values are printed."""
+PROGRESS = {
+    "step": ("steps", "optimizer steps"),
+    "tokens": ("tokens", "training tokens, source and target"),
+    "flops": ("FLOPs", "training FLOPs (analytic, interpolated by tokens)"),
+    "hours": ("hours", "hours of training (interpolated by tokens)"),
+}
+"""What a curve can be drawn over: the columns of ``Run.curve``, their buttons and their axes' titles."""
 
 
-def colours(labels: Sequence[str]) -> dict[str, str]:
-    """A colour an arm; they repeat after eight, and then the markers tell arms apart."""
-    return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
+def colours(rows: Sequence[Row]) -> dict[str, str]:
+    """A colour an arm, by its label; they repeat after eight, and then the markers tell arms apart."""
+    return {row.label: PALETTE[i % len(PALETTE)] for i, row in enumerate(rows)}
 
 
-def bleu_by_length(arms: Arms, test_set: str) -> go.Figure | None:
+def bleu_by_length(rows: Sequence[Row], test_set: str) -> go.Figure | None:
     """BLEU of each range of source lengths (words), a line an arm: mean over seeds, whiskers of one std (ddof=1).
 
     None if no run has such figures.
     """
     figure = go.Figure()
-    styles = _styles(arms)
+    styles = _styles(rows)
     buckets: dict[str, int] = {}
-    for label, runs in arms.items():
-        rows = [row for run in runs for row in run.tests.get(test_set, {}).get("by_length") or []]
-        frame = pd.DataFrame(rows, columns=["label", "low", "sentences", "bleu"]).dropna(subset="bleu")
+    for row in rows:
+        found = [part for run in row.runs for part in run.tests.get(test_set, {}).get("by_length") or []]
+        frame = pd.DataFrame(found, columns=["label", "low", "sentences", "bleu"]).dropna(subset="bleu")
         if frame.empty:
             continue
         buckets |= dict(zip(frame["label"], frame["low"], strict=True))
@@ -46,9 +53,9 @@ def bleu_by_length(arms: Arms, test_set: str) -> go.Figure | None:
             error_y={"array": means["std"].tolist(), "visible": bool(means["std"].notna().any()), "thickness": 1.2},
             customdata=means["sentences"].tolist(),
             hovertemplate="%{y:.2f} BLEU, %{customdata} sentences",
-            name=label,
+            name=row.label,
             mode="lines+markers",
-            **styles[label],
+            **styles[row.label],
         )
     if not buckets:
         return None
@@ -57,21 +64,41 @@ def bleu_by_length(arms: Arms, test_set: str) -> go.Figure | None:
     return figure
 
 
-METRICS = {"loss": ("Validation loss (nats a token)", ".4f"), "bleu": ("Validation BLEU", ".2f")}
-"""The validation metrics that runs log: their axes' titles and how their values are printed."""
+def bleu_by_parameters(rows: Sequence[Row], test_set: str) -> go.Figure | None:
+    """BLEU over all parameters, on a logarithmic axis, a point a run. None if no run was scored on the test set."""
+    figure = go.Figure()
+    styles = _styles(rows)
+    for row in rows:
+        found = [run for run in row.finished if test_set in run.tests]
+        if found:
+            figure.add_scatter(
+                x=[run.result["model"]["parameters"] for run in found if run.result],
+                y=[run.tests[test_set]["bleu"] for run in found],
+                customdata=[run.seed for run in found],
+                hovertemplate="%{y:.2f} BLEU, %{x:,} parameters, seed %{customdata}",
+                name=row.label,
+                mode="markers",
+                marker=styles[row.label]["marker"],
+            )
+    if not figure.data:
+        return None
+    _dress(figure, x="parameters", y=f"BLEU, {test_set}")
+    figure.update_xaxes(type="log")
+    figure.update_layout(hovermode="closest")
+    return figure
 
 
-def validation(arms: Arms, metric: str) -> go.Figure | None:
-    """A validation metric over steps, or over tokens where a button asks for it; a line a seed.
+def validation(rows: Sequence[Row], metric: str) -> go.Figure | None:
+    """A validation metric over steps, or over tokens, FLOPs or hours where a button asks for it; a line a seed.
 
     None if no run has logged it.
     """
     figure = go.Figure()
-    styles = _styles(arms)
+    styles = _styles(rows)
     title, form = METRICS[metric]
-    axes: dict[str, list[list[float]]] = {"step": [], "tokens": []}
-    for label, runs in arms.items():
-        curves = [(run, curve) for run in runs if not (curve := run.curve(metric)).empty]
+    axes: dict[str, list[list[float]]] = {name: [] for name in PROGRESS}
+    for row in rows:
+        curves = [(run, curve) for run in row.runs if not (curve := run.curve(metric)).empty]
         for i, (run, curve) in enumerate(curves):
             for name, values in axes.items():
                 values.append(curve[name].tolist())
@@ -80,19 +107,18 @@ def validation(arms: Arms, metric: str) -> go.Figure | None:
                 x=curve["step"].tolist(),
                 y=curve["value"].tolist(),
                 hovertemplate=f"%{{y:{form}}}{seed}",
-                name=label,
-                legendgroup=label,
+                name=row.label,
+                legendgroup=row.label,
                 showlegend=i == 0,
                 mode="lines+markers",
-                **styles[label],
+                **styles[row.label],
             )
     if not figure.data:
         return None
-    _dress(figure, x="optimizer steps", y=title)
-    scales = {"step": "optimizer steps", "tokens": "training tokens, source and target"}
+    _dress(figure, x=PROGRESS["step"][1], y=title)
     buttons = [
-        {"label": name, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": scale}]}
-        for name, scale in scales.items()
+        {"label": button, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": axis}]}
+        for name, (button, axis) in PROGRESS.items()
     ]
     menu = {"type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"}
     figure.update_layout(
@@ -103,13 +129,13 @@ def validation(arms: Arms, metric: str) -> go.Figure | None:
     return figure
 
 
-def _styles(arms: Arms) -> dict[str, dict[str, object]]:
+def _styles(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, object]]]:
     return {
         label: {
             "line": {"color": colour, "width": 2},
             "marker": {"color": colour, "size": 7, "symbol": SYMBOLS[i // len(PALETTE) % len(SYMBOLS)]},
         }
-        for i, (label, colour) in enumerate(colours(list(arms)).items())
+        for i, (label, colour) in enumerate(colours(rows).items())
     }
 
 

@@ -2,95 +2,72 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote
 
-import pandas as pd
 import plotly.graph_objects as go
 from jinja2 import Environment
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from triptych.report.formats import spans
 from triptych.report.results import Run
-from triptych.report.tables import MISSING
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of the page's table: what it says, the arm's colour, and the runs behind it, one a seed."""
-
-    cells: Sequence[str]
-    colour: str
-    runs: Sequence[Run]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading with what stands below it: a figure, or a table with its notes."""
-
-    title: str
-    figure: go.Figure | None = None
-    table: pd.DataFrame | None = None
-    notes: Sequence[str] = ()
+from triptych.report.rows import Row, runs_of
+from triptych.report.tables import MISSING, PUBLISHED, Table
 
 
 def build_page(
-    title: str,
-    header: pd.MultiIndex,
-    rows: Sequence[Row],
-    notes: Sequence[str],
-    sections: Sequence[Section],
+    table: Table,
+    figures: Sequence[tuple[str, go.Figure]],
+    tables: Sequence[Table],
+    colours: Mapping[str, str],
     home: Path,
 ) -> str:
     """The page as text.
 
     Args:
-        title: the heading.
-        header: (test set, header) of every column of ``rows``.
-        rows: one a row of the table.
-        notes: signatures and decoding settings, a line each.
-        sections: what follows the table.
+        table: the comparison, under whose title the page stands.
+        figures: with their titles, below it.
+        tables: below the figures.
+        colours: of the arms, by their labels.
         home: the folder that the page will lie in, which its links start from.
     """
-    figures = [
-        Markup(
-            section.figure.to_html(
-                full_html=False,
-                include_plotlyjs=False,
-                div_id=f"figure-{i}",
-                default_height="420px",
-                config={"displayModeBar": False, "responsive": True},
-            )
+    drawn = [
+        (
+            title,
+            Markup(
+                figure.to_html(
+                    full_html=False,
+                    include_plotlyjs=False,
+                    div_id=f"figure-{i}",
+                    default_height="420px",
+                    config={"displayModeBar": False, "responsive": True},
+                )
+            ),
         )
-        if section.figure
-        else None
-        for i, section in enumerate(sections)
+        for i, (title, figure) in enumerate(figures)
     ]
+    links = {row.label: _link(row, i, home) for i, row in enumerate(table.rows)}
     return ENVIRONMENT.from_string(TEMPLATE).render(
-        title=title,
-        rows=rows,
-        header=header,
-        notes=notes,
-        spans=_spans(header),
-        spans_of=_spans,
-        sections=list(zip(sections, figures, strict=True)),
-        runs=[run for row in rows for run in row.runs],
-        provenance=_provenance,
-        link=lambda run: quote(Path(os.path.relpath(run.folder, home)).as_posix()) + "/",
-        plotly=Markup(get_plotlyjs()) if any(figures) else None,
+        table=table,
+        figures=drawn,
+        tables=tables,
+        colours=colours,
+        runs=runs_of(table.rows),
+        sources=_sources,
+        spans=spans,
+        address=lambda run: run.link(home),
+        target=lambda row, cell, span: links[row.label] if cell not in ("", MISSING) and span != PUBLISHED else "",
+        plotly=Markup(get_plotlyjs()) if drawn else None,
     )
 
 
-def _spans(header: pd.MultiIndex) -> list[tuple[str, int]]:
-    """The upper row of the header: each test set and how many columns it spans."""
-    return [(name, len(list(group))) for name, group in groupby(header, key=lambda pair: pair[0])]
+def _link(row: Row, place: int, home: Path) -> str:
+    """Where a measured cell leads: to the run that it is of, or to where the page lists the runs that it is of."""
+    return row.runs[0].link(home) if len(row.runs) == 1 else f"#runs-{place}"
 
 
-def _provenance(run: Run) -> dict[str, str]:
+def _sources(run: Run) -> dict[str, str]:
     """Where a run's figures come from. Its MFU names the peak that it is a part of, since it means nothing without."""
     result = run.result or {}
     train, data, tokenizer = (result.get(part) or {} for part in ("train", "data", "tokenizer"))
@@ -124,6 +101,7 @@ h1 { font-size: 1.7rem; font-weight: 650; letter-spacing: -.015em; margin: 0 0 .
 h2 { font-size: 1.1rem; font-weight: 600; margin: 2.6rem 0 .7rem; }
 p, ul { margin: .4rem 0; } .faint { color: var(--faint); }
 a { color: var(--accent); text-decoration: none; } a:hover { text-decoration: underline; }
+td + td a { color: inherit; }
 .scroll { overflow: auto; max-height: 80vh; border: 1px solid var(--rule); border-radius: 8px; }
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .87rem;
   font-variant-numeric: tabular-nums; }
@@ -158,73 +136,86 @@ repaint();
 
 TEMPLATE = (
     """\
-{% macro head(header, spans) %}
+{% macro draw(table) %}
+<div class="scroll"><table>
 <thead>
-{% if spans | map(attribute=0) | select | list %}
+{% if spans(table.cells.columns) | map(attribute=0) | select | list %}
 <tr>
-{% for name, width in spans %}
+{% for name, width in spans(table.cells.columns) %}
 <th class="{{ "span" if name else "blank" }}" colspan="{{ width }}">{{ name }}</th>
 {% endfor %}
 </tr>
 {% endif %}
-<tr>{% for _, name in header %}<th>{{ name }}</th>{% endfor %}</tr>
+<tr>{% for _, name in table.cells.columns %}<th>{{ name }}</th>{% endfor %}</tr>
 </thead>
+<tbody>
+{% for line in table.cells.itertuples(index=False) %}
+{% set i = loop.index0 %}
+{% set row = table.rows[i] if i < table.rows | length else none %}
+<tr{% if row and not row.finished %} class="unfinished"{% endif %}>
+<td>{{ leading(line[0], row) }}</td>
+{% for cell in line[1:] %}
+{% set link = target(row, cell, table.cells.columns[loop.index][0]) if row else "" %}
+{% set shown = linked(cell, link) %}
+<td>{% if (i, loop.index) in table.best %}<b>{{ shown }}</b>{% else %}{{ shown }}{% endif %}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody></table></div>
+<ul class="notes">{% for note in table.notes %}<li>{{ note }}</li>{% endfor %}</ul>
 {% endmacro %}
-{% macro listed(notes) %}
-<ul class="notes">{% for note in notes %}<li>{{ note }}</li>{% endfor %}</ul>
+{% macro leading(label, row) %}
+{% if row %}<span class="dot" style="background: {{ colours[row.label] }}"></span>{% endif %}
+{% if row and row.runs | length == 1 %}
+<a href="{{ address(row.runs[0]) }}">{{ label }}</a>
+{% else %}
+{{ label }}{% for run in (row.runs if row else []) %} · <a href="{{ address(run) }}">{{ run.seed }}</a>{% endfor %}
+{% endif %}
+{% endmacro %}
+{% macro linked(cell, link) %}
+{% if link %}<a href="{{ link }}">{{ cell }}</a>{% else %}{{ cell }}{% endif %}
 {% endmacro %}
 <!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title }}</title>
+<title>{{ table.title }}</title>
 <style>"""
     + STYLE
     + """</style>
 {% if plotly %}<script>{{ plotly }}</script>{% endif %}
 </head>
 <body>
-<h1>{{ title }}</h1>
-<p class="faint">{{ runs | length }} run{{ "s" if runs | length != 1 }}, {{ rows | length }} row{{ "s" if rows | length
- != 1 }}; several seeds are mean ± standard deviation.</p>
+<h1>{{ table.title }}</h1>
+<p class="faint">{{ runs | length }} run{{ "s" if runs | length != 1 }}, {{ table.rows | length }} row{{ "s" if
+ table.rows | length != 1 }}; several seeds are mean ± standard deviation. A figure leads to its run.</p>
 <h2>Comparison</h2>
-<div class="scroll"><table>
-{{ head(header, spans) }}
-<tbody>
-{% for row in rows %}
-<tr{% if not row.runs[0].result %} class="unfinished"{% endif %}>
-<td><span class="dot" style="background: {{ row.colour }}"></span>
-{% if row.runs | length == 1 %}
-<a href="{{ link(row.runs[0]) }}">{{ row.cells[0] }}</a>
-{% else %}
-{{ row.cells[0] }}{% for run in row.runs %} · <a href="{{ link(run) }}">{{ run.seed }}</a>{% endfor %}
-{% endif %}
-</td>{% for cell in row.cells[1:] %}<td>{{ cell }}</td>{% endfor %}</tr>
+{{ draw(table) }}
+{% for title, figure in figures %}
+<h2>{{ title }}</h2>
+{{ figure }}
 {% endfor %}
-</tbody></table></div>
-{{ listed(notes) }}
-{% for section, figure in sections %}
-<h2>{{ section.title }}</h2>
-{% if figure %}{{ figure }}{% endif %}
-{% if section.table is not none %}
-<div class="scroll"><table>
-{{ head(section.table.columns, spans_of(section.table.columns)) }}
-<tbody>{% for row in section.table.itertuples(index=False) %}
-<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-{% endif %}
-{{ listed(section.notes) }}
+{% for table in tables %}
+<h2>{{ table.title }}</h2>
+{{ draw(table) }}
 {% endfor %}
+{% if runs %}
 <h2>Runs</h2>
 <div class="scroll"><table>
-<thead><tr><th>run</th>{% for name in provenance(runs[0]) %}<th>{{ name }}</th>{% endfor %}</tr></thead>
+<thead><tr><th>run</th>{% for name in sources(runs[0]) %}<th>{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>
-{% for run in runs %}
-<tr{% if not run.result %} class="unfinished"{% endif %}><td><a href="{{ link(run) }}">{{ run.name }}</a></td>
-{% for cell in provenance(run).values() %}<td>{{ cell }}</td>{% endfor %}</tr>
+{% for row in table.rows %}
+{% set i = loop.index0 %}
+{% for run in row.runs %}
+<tr{% if loop.first %} id="runs-{{ i }}"{% endif %}{% if not run.result %} class="unfinished"{% endif %}>
+<td><a href="{{ address(run) }}">{{ run.name }}</a></td>
+{% for cell in sources(run).values() %}<td>{{ cell }}</td>{% endfor %}
+</tr>
+{% endfor %}
 {% endfor %}
 </tbody></table></div>
+{% endif %}
 {% if plotly %}<script>"""
     + REPAINT
     + """</script>{% endif %}

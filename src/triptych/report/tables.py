@@ -1,4 +1,4 @@
-"""The table of the runs: a tidy frame, seeds folded, and its text for a terminal, Markdown, LaTeX and CSV."""
+"""The tables of a report as text: the comparison, seeds folded and published figures beside them, and the curves."""
 
 from __future__ import annotations
 
@@ -7,18 +7,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
+from triptych.report.refusals import stream_of
 from triptych.report.results import Run, test_sets
+from triptych.report.rows import Row, runs_of
+from triptych.report.study import Published, Study
 
 MISSING = "–"
+PUBLISHED = "published"
+"""The head that spans the published figures; a test set's name is the one over its scores."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as every format shows it.
+
+    Attributes:
+        title: its heading.
+        cells: text, with columns (spanning head, header); the first is the label of a line.
+        notes: a line each, below it.
+        rows: the arms behind its lines, in order; a line past them has no run.
+        best: places (line, column) that are set in bold.
+    """
+
+    title: str
+    cells: pd.DataFrame
+    notes: Sequence[str] = ()
+    rows: Sequence[Row] = ()
+    best: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the table: the key in the frame, the header and its test set, the unit, and how to print it."""
+    """One column of measured figures: the key in the frame, its header and test set, the unit, and how to print it."""
 
     key: str
     header: str
@@ -43,42 +64,25 @@ SCORES = (
     ("chrf", "chrF", ".2f"),
     ("sentence_bleu_pieces", "sentence BLEU over pieces", ".2f"),
 )
-
-LABELS = ("run", "label", "seed", "finished", "group")
-FOLDS = {"mean": "", "std": "_std", "count": "_count"}
 TIMES = (("seconds", 1.0, 600.0), ("minutes", 60.0, 36_000.0), ("hours", 3600.0, float("inf")))
 """Units of time, and the seconds from which the next is used."""
 
 
-def tidy(runs: Sequence[Run]) -> pd.DataFrame:
-    """One row a run, every figure of its result a column in its plain unit; an unfinished run's figures are NaN."""
-    frame = pd.DataFrame([_row(run) for run in runs])
-    # A config run twice with one seed is a repetition, not a second seed: it gets a row of its own.
-    repetition = frame.groupby(["recipe", "seed"], dropna=False).cumcount()
-    frame["group"] = frame["recipe"] + "#" + repetition.astype(str)
-    alone = ~frame["finished"] | frame["seed"].isna()
-    frame.loc[alone, "group"] = frame.index[alone].astype(str)
-    return frame.drop(columns="recipe")
+def fold(rows: Sequence[Row]) -> pd.DataFrame:
+    """A line a row: every figure in its plain unit, the mean over seeds, beside it ``_std`` (ddof=1) and ``_count``.
 
-
-def fold_seeds(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row a config: the mean of each figure over its seeds, beside it ``_std`` (ddof=1) and ``_count``.
-
-    The labels become unique: configs that share one are told apart by the name of their first run.
+    Before them ``label``, ``seeds`` (how many have finished) and ``runs`` (the names of the folders). What has not
+    been measured is NaN.
     """
-    figures = [name for name in frame.columns if name not in LABELS]
-    grouped = frame.groupby("group", sort=False)
-    folded = grouped.agg(label=("label", "first"), finished=("finished", "first"), run=("run", "first"))
-    folded["members"] = pd.Series({group: list(rows.index) for group, rows in grouped})
-    folded["seeds"] = grouped.size()
-    spread = {f"{name}{suffix}": grouped[name].agg(how) for name in figures for how, suffix in FOLDS.items()}
-    folded = pd.concat([folded, pd.DataFrame(spread)], axis=1).reset_index(drop=True)
-    folded.loc[~folded["finished"], "label"] += " (unfinished)"
-    shared = folded["label"].duplicated(keep=False)
-    folded.loc[shared, "label"] += " (" + folded["run"] + ")"
-    again = folded.groupby("label").cumcount()
-    folded.loc[again > 0, "label"] += " #" + (again + 1).astype(str)
-    return folded.drop(columns="run")
+    folded = []
+    for row in rows:
+        line: dict[str, object] = {"label": row.label, "seeds": len(row.finished)}
+        line["runs"] = "; ".join(run.name for run in row.runs)
+        frame = pd.DataFrame([_figures(run) for run in row.finished])
+        for key in frame.columns:
+            line |= {key: frame[key].mean(), f"{key}_std": frame[key].std(), f"{key}_count": frame[key].count()}
+        folded.append(line)
+    return pd.DataFrame(folded)
 
 
 def columns(runs: Sequence[Run]) -> list[Column]:
@@ -91,22 +95,43 @@ def columns(runs: Sequence[Run]) -> list[Column]:
     return found
 
 
-def render_cells(folded: pd.DataFrame, shown: Sequence[Column]) -> pd.DataFrame:
-    """The table as text: columns (test set, header), the first ``model``; several seeds are ``mean ± std``."""
-    rows = []
-    for _, row in folded.iterrows():
-        seeds = f" ({row['seeds']} seeds)" if row["seeds"] > 1 else ""
-        rows.append([row["label"] + seeds, *(_cell(row, column) for column in shown)])
+def comparison(
+    title: str, rows: Sequence[Row], published: Published, leaders: Mapping[str, Row | None], notes: Sequence[str]
+) -> Table:
+    """The table of all arms, several seeds as ``mean ± std``, and of the figures published for them and for others.
+
+    Args:
+        title: its heading.
+        rows: the arms, in its order.
+        published: stands in the last columns, and below the arms where it is of none of them.
+        leaders: of each test set, the arm whose BLEU is set in bold.
+        notes: what is said below it.
+    """
+    shown = columns(runs_of(rows))
+    arms = {row.arm for row in rows}
+    cells = [
+        [_label(row), *(_cell(line, column) for column in shown), *published.beside(row.arm)]
+        for row, line in zip(rows, fold(rows).to_dict("records"), strict=True)
+    ]
+    cells += [[arm, *[""] * len(shown), *figures] for arm, figures in published.cells.items() if arm not in arms]
     header = [("", "model"), *((column.test_set, column.header) for column in shown)]
-    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
+    header += [(PUBLISHED, name) for name in published.header]
+    best = {
+        (i, j)
+        for j, column in enumerate(shown, start=1)
+        for i, row in enumerate(rows)
+        if column.key == f"{column.test_set}/bleu" and leaders.get(column.test_set) is row
+    }
+    frame = pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(header))
+    return Table(title, frame, notes, rows, frozenset(best))
 
 
-def signatures(runs: Sequence[Run]) -> list[str]:
+def made(runs: Sequence[Run]) -> list[str]:
     """How the scores came about: what the runs of a seed trained on, and a line for each test set and metric."""
     streams: dict[int | None, set[str]] = defaultdict(set)
     for run in runs:
         if run.result:
-            streams[run.seed].add(str(run.result["data"].get("token_stream")))
+            streams[run.seed].add(stream_of(run))
     lines = []
     if sum(run.result is not None for run in runs) > len(streams):
         same = all(len(found) == 1 for found in streams.values())
@@ -116,110 +141,48 @@ def signatures(runs: Sequence[Run]) -> list[str]:
             else "The runs were NOT all trained on the same tokens in the same order (see result.json)."
         )
     for test_set in test_sets(runs):
-        scores = next(run.tests[test_set] for run in runs if test_set in run.tests)
+        scores = [run.tests[test_set] for run in runs if test_set in run.tests]
         lines += [
-            f"{test_set}: BLEU {scores.get('bleu_signature', MISSING)}",
-            f"{test_set}: chrF {scores.get('chrf_signature', MISSING)}",
-            f"{test_set}: {scores.get('sentences', MISSING)} sentences, beam {scores.get('beam_size', MISSING)}, "
-            f"length penalty {scores.get('length_penalty', MISSING)}",
+            f"{test_set}: BLEU {_either(scores, 'bleu_signature')}",
+            f"{test_set}: chrF {_either(scores, 'chrf_signature')}",
+            f"{test_set}: {_either(scores, 'sentences')} sentences, beam {_either(scores, 'beam_size')}, "
+            f"length penalty {_either(scores, 'length_penalty')}",
         ]
     return lines
 
 
-def validation(arms: Mapping[str, Sequence[Run]], metric: str, form: str) -> pd.DataFrame | None:
-    """A validation metric by step, the mean over an arm's seeds: a row an arm, a column a step, eight at most.
+def provenance(study: Study, published: Published) -> list[str]:
+    """Where published figures are from, and in what the arms differ from what was published."""
+    deviations = [f"Ours, unlike what was published: {'; '.join(study.deviations)}."] if study.deviations else []
+    return [*published.notes, *deviations]
+
+
+def validation(rows: Sequence[Row], metric: str, title: str, form: str) -> Table | None:
+    """A validation metric by step, the mean over an arm's seeds: a line an arm, a column a step, eight at most.
 
     None if no run has logged it.
     """
     curves = {
-        label: pd.concat([run.curve(metric) for run in runs]).groupby("step")["value"].mean()
-        for label, runs in arms.items()
+        row.label: pd.concat([run.curve(metric) for run in row.runs]).groupby("step")["value"].mean()
+        for row in rows
+        if row.runs
     }
     frame = pd.DataFrame({label: curve for label, curve in curves.items() if len(curve)}).T
     if frame.empty:
         return None
     every = -(-len(frame.columns) // 8)
     frame = frame[frame.columns[::-1][::every][::-1]]
-    rows = [
-        [label, *(MISSING if pd.isna(value) else format(value, form) for value in row)]
-        for label, row in zip(frame.index, frame.to_numpy(), strict=True)
+    cells = [
+        [label, *(MISSING if pd.isna(value) else format(value, form) for value in line)]
+        for label, line in zip(frame.index, frame.to_numpy(), strict=True)
     ]
     header = [("", "model"), *(("", f"step {int(step):,}") for step in frame.columns)]
-    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
+    shown = [row for row in rows if row.label in frame.index]
+    return Table(title, pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(header)), rows=shown)
 
 
-def to_rich(cells: pd.DataFrame, title: str, notes: Sequence[str]) -> Table:
-    """The table for a terminal; as ``Text``, so that no bracket in a label is taken for markup."""
-    table = Table(title=title, caption=Text("\n".join(notes)), caption_justify="left", box=box.SIMPLE_HEAVY)
-    for i, (test_set, header) in enumerate(cells.columns):
-        text = "\n".join([test_set, *header.split()]).strip()
-        table.add_column(Text(text), justify="right" if i else "left", vertical="middle")
-    for row in cells.itertuples(index=False):
-        table.add_row(*map(Text, row))
-    return table
-
-
-def transpose(cells: pd.DataFrame) -> pd.DataFrame:
-    """A column a model, for a terminal that is too narrow for a row a model."""
-    rows = [[f"{test_set} {header}".strip(), *cells[test_set, header]] for test_set, header in cells.columns[1:]]
-    header = [("", ""), *(("", label) for label in cells.iloc[:, 0])]
-    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
-
-
-def to_markdown(tables: Sequence[tuple[str, pd.DataFrame, Sequence[str]]]) -> str:
-    """Each title, its table, and its notes as a list."""
-    parts = []
-    for title, cells, notes in tables:
-        headers = [f"{test_set} {header}".strip() for test_set, header in cells.columns]
-        align = ["---", *["---:"] * (len(headers) - 1)]
-        lines = [headers, align, *cells.itertuples(index=False)]
-        table = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
-        parts.append(f"## {title}\n\n{table}\n" + "".join(f"- {note}\n" for note in notes))
-    return "\n".join(parts)
-
-
-def to_latex(tables: Sequence[tuple[str, pd.DataFrame, Sequence[str]]]) -> str:
-    """A document of the class ``standalone``: each title, its table in booktabs' rules, its notes below."""
-    bodies = []
-    for title, cells, notes in tables:
-        flat = cells if any(cells.columns.get_level_values(0)) else cells.droplevel(0, axis=1)
-        style = flat.map(_latex).style.hide(axis="index").format_index(_latex, axis=1)
-        body = style.to_latex(hrules=True, multicol_align="c", column_format="l" + "r" * (cells.shape[1] - 1))
-        lines = [f"\\par\\smallskip{{\\footnotesize {_latex(note)}\\par}}\n" for note in notes]
-        bodies.append(f"\\textbf{{{_latex(title)}}}\\par\\smallskip\n{body}{''.join(lines)}")
-    return (
-        "\\documentclass[varwidth=\\maxdimen, border=6pt]{standalone}\n"
-        "\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
-        + "\\par\\bigskip\n".join(bodies)
-        + "\\end{document}\n"
-    )
-
-
-def to_csv(folded: pd.DataFrame) -> str:
-    """Every figure in its plain unit at full precision, its std and its count beside it, for other programs."""
-    return folded.drop(columns="members").to_csv(index=False)
-
-
-LATEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"},
-    **{
-        "±": "$\\pm$",
-        "–": "--",
-        "−": "$-$",
-        "Δ": "$\\Delta$",
-        "|": "\\textbar{}",
-        "<": "\\textless{}",
-        ">": "\\textgreater{}",
-    },
-}
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(sign, sign) for sign in text)
-
-
-def _row(run: Run) -> dict[str, object]:
+def _figures(run: Run) -> dict[str, float]:
+    """Every figure of a finished run's result, in its plain unit; NaN for what it has not measured."""
     result = run.result or {}
     model, train, validation = (result.get(part) or {} for part in ("model", "train", "validation"))
     sources = {"parameters": model, "parameters_non_embedding": model}
@@ -228,22 +191,25 @@ def _row(run: Run) -> dict[str, object]:
     figures |= {f"validation_{key}": validation.get(key) for key in ("loss", "perplexity")}
     for test_set, scores in run.tests.items():
         figures |= {f"{test_set}/{key}": scores.get(key) for key, _, _ in SCORES}
-    return {
-        "run": run.name,
-        "label": run.label,
-        "seed": run.seed,
-        "finished": run.result is not None,
-        "recipe": run.recipe,
-        **{key: float("nan") if value is None else float(value) for key, value in figures.items()},
-    }
+    return {key: float("nan") if value is None else float(value) for key, value in figures.items()}
 
 
-def _cell(row: pd.Series, column: Column) -> str:
-    mean = row[column.key]
-    if pd.isna(mean):
+def _label(row: Row) -> str:
+    seeds = len(row.finished)
+    return f"{row.label} ({seeds} seeds)" if seeds > 1 else row.label
+
+
+def _cell(line: Mapping[str, float], column: Column) -> str:
+    mean, seeds = line.get(column.key), line["seeds"]
+    if mean is None or pd.isna(mean):
         return MISSING
     text = format(mean / column.scale, column.format)
-    count = row[f"{column.key}_count"]
+    count = int(line[f"{column.key}_count"])
     if column.measured and count > 1:
-        text += f" ± {format(row[f'{column.key}_std'] / column.scale, column.format)}"
-    return text if count == row["seeds"] else f"{text} ({count} of {row['seeds']})"
+        text += f" ± {format(line[f'{column.key}_std'] / column.scale, column.format)}"
+    return text if count == seeds else f"{text} ({count} of {seeds})"
+
+
+def _either(scores: Sequence[Mapping[str, object]], key: str) -> str:
+    """What all of them have under a key, or each of what they have where a study varies it."""
+    return " or ".join(dict.fromkeys(str(score.get(key, MISSING)) for score in scores))

@@ -1,0 +1,104 @@
+"""What may not stand in one table: scores that were not made alike, or are not what a run has translated."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+from triptych.errors import UserError
+from triptych.metrics import bleu_of
+from triptych.report.results import Run, test_sets
+from triptych.report.rows import Row
+
+METRICS = ("bleu_signature", "chrf_signature")
+VARIABLE = {
+    "text": ("text", "sentences"),
+    "search": ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra"),
+}
+"""What two runs must share, like ``METRICS``, before their scores on one test set stand in one table, unless a study
+varies it."""
+EXACT = 1e-6
+"""BLEU points: a score that is computed again from the same text may differ in rounding alone."""
+
+
+def refuse_mixtures(runs: Sequence[Run], varies: Collection[str]) -> None:
+    """Scores of one test set are comparable only if they were made alike, but for what a study varies.
+
+    Raises:
+        UserError: runs scored one test set with different signatures, of other text, or decoded it otherwise.
+    """
+    settled = [*METRICS, *(key for name, keys in VARIABLE.items() if name not in varies for key in keys)]
+    for test_set in test_sets(runs):
+        for key in settled:
+            found: dict[str, list[str]] = defaultdict(list)
+            for run in runs:
+                if test_set in run.tests:
+                    found[str(run.tests[test_set].get(key))].append(str(run.folder))
+            if len(found) > 1:
+                sides = "; ".join(
+                    f"{value} in {folders[0]}" + (f" and {len(folders) - 1:,} more" if len(folders) > 1 else "")
+                    for value, folders in found.items()
+                )
+                raise UserError(
+                    f"test.{test_set}.{key} differs between runs ({sides}): "
+                    "train them with the same data and search, or report them from separate folders."
+                )
+
+
+def refuse_unequal_tokens(rows: Sequence[Row]) -> None:
+    """Finished runs of one seed are comparable only if they were trained on the same tokens in the same order.
+
+    Raises:
+        UserError: two arms were not.
+    """
+    seen: dict[int | None, tuple[str, str]] = {}
+    for row in rows:
+        for run in row.finished:
+            stream = stream_of(run)
+            first, theirs = seen.setdefault(run.seed, (row.label, stream))
+            if stream != theirs:
+                raise UserError(
+                    f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}: "
+                    f"token stream {theirs[:16]}, and {stream[:16]}): train them with the same data, tokenizer, batch "
+                    "and budget, or add --unequal."
+                )
+
+
+def stream_of(run: Run) -> str:
+    """The hash of the batches that a finished run saw, in order."""
+    return str((run.result or {})["data"].get("token_stream"))
+
+
+def refuse_tampered(runs: Sequence[Run]) -> None:
+    """A run's BLEU is that of its translations, by the metric of its signature; what has none is not held to it.
+
+    Raises:
+        UserError: translations and ``result.json`` do not say the same.
+    """
+    for run in runs:
+        for test_set in run.tests:
+            text = run.translations(test_set)
+            if text and (mistake := _mistake(run, test_set, *text)):
+                raise UserError(
+                    f"{run.folder} has been tampered with: {mistake}; train it again in another output=…, or report "
+                    "the others without it."
+                )
+
+
+def _mistake(run: Run, test_set: str, hypotheses: list[str], references: list[str]) -> str | None:
+    """How a run's translations contradict its result, if they do."""
+    if len(hypotheses) != len(references):
+        return f"translations/{test_set}.txt has {len(hypotheses):,} lines for {len(references):,} references"
+    bleu, signature = (run.tests[test_set][key] for key in ("bleu", "bleu_signature"))
+    try:
+        metric = bleu_of(signature)
+    except ValueError as error:
+        return f"test.{test_set}.bleu_signature is none ({error})"
+    score, here = metric.corpus_score(hypotheses, [references]).score, metric.get_signature()
+    # A release is no setting: the one that a run was scored by is in its versions.
+    here.update("version", (run.result or {}).get("versions", {}).get("sacrebleu", here.info["version"]))
+    if signature != here.format():
+        return f"test.{test_set}.bleu_signature is {signature}, and sacreBLEU's for these settings is {here.format()}"
+    if abs(score - bleu) > EXACT:
+        return f"test.{test_set}.bleu is {bleu:.6g}, and its translations score {score:.6g}"
+    return None
