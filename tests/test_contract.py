@@ -234,7 +234,7 @@ class NoWaiting(TorchDispatchMode):
 def test_a_training_step_waits_for_no_device(model: TranslationModel, batch: Batch, autoencode: float) -> None:
     if sum(parameter.numel() for parameter in model.parameters()) > 5_000_000:
         pytest.skip("its options are held at a smaller size")
-    loss = TranslationLoss(label_smoothing=0.1, autoencode=lambda _: autoencode)
+    loss = TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=lambda _: autoencode)
     with NoWaiting(), torch.enable_grad():
         loss(model(batch), batch.step_tokens, 0.5).loss.backward()
     model.zero_grad(set_to_none=True)

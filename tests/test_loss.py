@@ -26,12 +26,22 @@ def test_hand_computed_joint_loss() -> None:
     nll_1 = math.log(math.e**2 + 2) - 0
     nll_2 = math.log(math.e**3 + 2) - 3
     smooth_2 = math.log(math.e**3 + 2) - (0 + 0 + 3) / 3
-    parts = TranslationLoss(label_smoothing=0.1, autoencode=HALF)(prediction, torch.tensor([2, 1]), 0.3)
+    parts = TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=HALF)(prediction, torch.tensor([2, 1]), 0.3)
     expected = 0.5 * (nll_0 + nll_1) / 2 + 0.9 * nll_2 + 0.1 * smooth_2
     assert parts.loss.item() == pytest.approx(expected, rel=1e-6)
     assert parts.translation.item() == pytest.approx(nll_2, rel=1e-6)
     assert parts.autoencode.item() == pytest.approx(nll_0 + nll_1, rel=1e-6)
     assert (parts.translation_tokens, parts.autoencode_tokens, parts.weight) == (1, 2, 0.5)
+
+
+@pytest.mark.parametrize(("num_source", "tokens"), [(2, 3), (0, 1)])
+def test_one_mean_over_the_sequence(num_source: int, tokens: int) -> None:
+    """A language model's loss; a model that predicts no source has the mean over its target alone."""
+    hidden, targets = torch.eye(3)[3 - 1 - num_source :], torch.tensor([0, 0, 2])[2 - num_source :]
+    prediction = Prediction(hidden, torch.eye(3), targets, num_source)
+    loss = TranslationLoss(label_smoothing=0.0, mean="sequence", autoencode=lambda _: 1.0)
+    expected = F.cross_entropy(hidden, targets, reduction="sum") / tokens
+    assert loss(prediction, torch.tensor([2, 1]), 0.0).loss.item() == pytest.approx(expected.item(), rel=1e-6)
 
 
 def test_half_precision_keeps_the_gradient_of_a_large_batch() -> None:
@@ -73,7 +83,7 @@ def test_without_lambda_source_positions_have_no_gradient() -> None:
     prediction = model(random_batch([(5, 4), (3, 6)]))
     prediction.hidden.retain_grad()
     batch_tokens = torch.tensor([8, 12])
-    TranslationLoss(label_smoothing=0.1, autoencode=Piecewise(points=[[0, 0]]))(
+    TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=Piecewise(points=[[0, 0]]))(
         prediction, batch_tokens, 0.5
     ).loss.backward()
     gradient = prediction.hidden.grad
@@ -86,7 +96,7 @@ def test_without_lambda_source_positions_have_no_gradient() -> None:
 def test_accumulated_batches_give_the_loss_of_one() -> None:
     """Each term is a mean over the whole optimizer step, however it is cut."""
     model = build_model("model=lm4mt")
-    loss = TranslationLoss(label_smoothing=0.1, autoencode=HALF)
+    loss = TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=HALF)
     whole = random_batch([(5, 4), (2, 9), (7, 3)])
     expected = loss(model(whole), whole.step_tokens, 0.5).loss
     shares = []

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from triptych.batch import Prediction
-from triptych.errors import require_probability
+from triptych.errors import require_one_of, require_probability
 
 CHUNK_ELEMENTS = {"cpu": 4_000_000, "cuda": 64_000_000}
 """Logits that exist at one time, by device: enough to keep a matrix product busy, too few to matter beside the
@@ -43,16 +43,19 @@ class TranslationLoss(nn.Module):
 
     Args:
         label_smoothing: epsilon on L_MT; L_AE has none, as in the article.
+        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both, the loss of a language model.
         autoencode: lambda, a function of training progress in [0, 1].
 
     Raises:
-        UserError: a smoothing outside [0, 1).
+        UserError: a smoothing outside [0, 1), or an unknown mean.
     """
 
-    def __init__(self, *, label_smoothing: float, autoencode: Callable[[float], float]) -> None:
+    def __init__(self, *, label_smoothing: float, mean: str, autoencode: Callable[[float], float]) -> None:
         super().__init__()
         require_probability("loss", label_smoothing=label_smoothing)
+        require_one_of(("terms", "sequence"), "loss", mean=mean)
         self.label_smoothing = label_smoothing
+        self.together = mean == "sequence"
         self.autoencode = autoencode
         self.of_chunk: ChunkLoss = chunk_cross_entropy
 
@@ -64,6 +67,8 @@ class TranslationLoss(nn.Module):
             hidden, targets, num_source = hidden[num_source:], targets[num_source:], 0
         num_target = len(targets) - num_source
         src_tokens, tgt_tokens = step_tokens.to(accumulation_dtype(hidden.dtype)).clamp(min=1).unbind()
+        if self.together and num_source:
+            src_tokens = tgt_tokens = src_tokens + tgt_tokens
         token_weights = torch.cat([(weight / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
         smoothing = torch.full_like(token_weights, self.label_smoothing)
         smoothing[:num_source] = 0
