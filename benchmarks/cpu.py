@@ -42,6 +42,8 @@ PRECISIONS = ("32-true", "bf16-mixed") if torch.ops.mkldnn._is_mkldnn_bf16_suppo
 TEST = "test_2016_flickr"
 LEARNED = 200
 """Updates after which perplexities are compared."""
+FEWEST = 30
+"""Updates of a training whose speed is measured."""
 
 
 class Bench:
@@ -154,6 +156,8 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=40, help="of a training in every round but the first (40)")
     parser.add_argument("--parts", default="train,decode,profile,memory", help="what is measured (all four)")
     arguments = parser.parse_args()
+    if arguments.updates < FEWEST:
+        parser.error(f"--updates {arguments.updates} is too few: of {FEWEST}, logged by tens, the first ten warm up")
     bench = Bench(arguments.work.resolve(), arguments.data, arguments.rounds, arguments.updates)
     path = RESULTS / "cpu.json"
     machine = {

@@ -68,6 +68,8 @@ def prepare(folder: Path, pairs: int) -> dict[str, float]:
             cache=str(folder / "cache"),
             max_length=256,
             max_length_ratio=9,
+            directions=None,
+            pivot=None,
         )
 
     trainer = SentencePieceTrainer(

@@ -113,9 +113,7 @@ class Steps:
             seed=config.seed,
             workers=0,
             ranks=1,
-            steps=10_000,
-            epochs=None,
-            tokens=None,
+            budget=lambda stream: 10_000,
         )
         self.batches: Iterator[Batch] = iter(data.train_dataloader())
 

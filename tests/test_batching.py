@@ -176,25 +176,15 @@ def translation_data(corpus: ToyCorpus, cache: Path, sampling: float = 0.0, **ch
         "seed": 1,
         "workers": 0,
         "ranks": 1,
-        "steps": None,
-        "epochs": None,
-        "tokens": None,
+        "budget": lambda stream: 12,
     }
-    budget = {} if {"epochs", "tokens"} & set(changes) else {"steps": 12}
-    return TranslationData(stores=stores, tokenizer=made, corpus=corpus, **{**settings, **budget, **changes})
+    return TranslationData(stores=stores, tokenizer=made, corpus=corpus, **{**settings, **changes})
 
 
-def test_budgets(corpus: ToyCorpus, cache: Path) -> None:
-    one, three = (translation_data(corpus, cache, epochs=epochs) for epochs in (1, 3))
-    assert three.total_steps == 3 * one.total_steps
-    assert len(one.train_dataloader()) == 2 * one.total_steps
-    seen = Counter(
-        int(i)
-        for batch in translation_data(corpus, cache, epochs=1, accumulate=1).train_dataloader()
-        for i in batch.index
-    )
-    assert seen == Counter(range(60))
-    assert translation_data(corpus, cache, tokens=1).total_steps == 1
+def test_an_epoch_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None:
+    data = translation_data(corpus, cache, accumulate=1, budget=lambda stream: stream.epoch_steps)
+    assert len(data.train_dataloader()) == data.total_steps
+    assert Counter(int(i) for batch in data.train_dataloader() for i in batch.index) == Counter(range(60))
 
 
 def test_step_tokens_are_the_sum_over_the_window(corpus: ToyCorpus, cache: Path) -> None:
@@ -225,8 +215,10 @@ def test_loading_leaves_the_generator_of_dropout_alone(corpus: ToyCorpus, cache:
 
 
 def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Path) -> None:
-    plain = list(translation_data(corpus, cache, steps=3).train_dataloader())
-    drawn, again = (list(translation_data(corpus, cache, 0.3, steps=3).train_dataloader()) for _ in range(2))
+    plain = list(translation_data(corpus, cache, budget=lambda stream: 3).train_dataloader())
+    drawn, again = (
+        list(translation_data(corpus, cache, 0.3, budget=lambda stream: 3).train_dataloader()) for _ in range(2)
+    )
     made = tokenizer(corpus, cache, 0.3)
     for old, new, same in zip(plain, drawn, again, strict=True):
         assert torch.equal(new.src, same.src)

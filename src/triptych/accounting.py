@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from triptych.errors import UserError
 from triptych.models.base import TranslationModel
 
 DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
@@ -35,18 +36,18 @@ def parameters(model: TranslationModel) -> tuple[int, int]:
     return total, total - model.embedding_parameters
 
 
+TRAINING = 3
+"""Forward passes that a training step costs: the backward pass of a matrix product is two products of the same size
+(Kaplan et al. 2020, section 2.1)."""
+
 Pairs = Mapping[tuple[int, int, bool], int]
 """How many pairs a training saw of each source length, target length (special tokens counted as in ``Batch``), and
 whether the loss asked for the source too (lambda > 0)."""
 
 
 def training_flops(model: TranslationModel, pairs: Pairs) -> int:
-    """Floating-point operations of the forward and backward passes over pairs, padding left out.
-
-    The backward pass of a matrix product is two products of the same size, hence three times the forward pass
-    (Kaplan et al. 2020, section 2.1).
-    """
-    return 3 * sum(
+    """Floating-point operations of the forward and backward passes over pairs, padding left out."""
+    return TRAINING * sum(
         count * (model.flops(src, tgt) - (0 if autoencoded else model.source_prediction_flops(src)))
         for (src, tgt, autoencoded), count in pairs.items()
     )
@@ -95,13 +96,24 @@ def flops_6nd(non_embedding: int, tokens: int) -> int:
 def peak_flops(device: torch.device | str) -> tuple[float, str]:
     """The peak of a device in FLOP/s, and where the figure is from: a datasheet, or a measurement made here."""
     device = torch.device(device)
-    if device.type == "cuda":
-        name = torch.cuda.get_device_name(device)
-        for part, peak, source in DATASHEET_PEAKS:
-            # A MIG slice bears the name of the whole GPU, of whose peak it has a part only.
-            if part in name and "MIG" not in name:
-                return peak, source
+    # A MIG slice bears the name of the whole GPU, of whose peak it has a part only.
+    if device.type == "cuda" and "MIG" not in (name := torch.cuda.get_device_name(device)):
+        with contextlib.suppress(UserError):
+            return datasheet_peak(name)
     return measured_flops(device)
+
+
+def datasheet_peak(name: str) -> tuple[float, str]:
+    """The same of a GPU that need not be here, by its name.
+
+    Raises:
+        UserError: none of that name is known.
+    """
+    for part, peak, source in DATASHEET_PEAKS:
+        if part in name:
+            return peak, source
+    known = ", ".join(part for part, _, _ in DATASHEET_PEAKS)
+    raise UserError(f"device {name} is unknown; choose one of {known}.")
 
 
 @functools.cache  # one denominator for all runs of a sweep

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import lightning
 import numpy as np
 import torch
@@ -34,11 +36,10 @@ class TranslationData(lightning.LightningDataModule):
         seed: of the order of the batches and of subword sampling.
         workers: processes that make batches; 0 makes them in the training process.
         ranks: devices that train together.
-        steps: the budget in optimizer steps, or ``None``; exactly one of the three is given.
-        epochs: the budget in passes over the training split, or ``None``.
-        tokens: the budget in source and target tokens (``Stream.steps_for``), or ``None``.
+        budget: how many optimizer steps of a stream are the whole training.
 
     Attributes:
+        stream: of all of training.
         total_steps: the budget in optimizer steps.
         first_step: the step that training begins at; set it before a fit that goes on from a checkpoint.
 
@@ -57,30 +58,22 @@ class TranslationData(lightning.LightningDataModule):
         seed: int,
         workers: int,
         ranks: int,
-        steps: int | None,
-        epochs: int | None,
-        tokens: int | None,
+        budget: Callable[[Stream], int],
     ) -> None:
         super().__init__()
         resample = Resample(tokenizer, corpus.splits[TRAIN]) if tokenizer.sampling > 0 else None
         self._train = StoredBatches(stores[TRAIN], resample)
         self._validation = StoredBatches(stores[VALIDATION])
         self._validation_plan = _plan_alone(stores[VALIDATION], batch_tokens)
-        self._stream = Stream(stores[TRAIN].lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate)
+        self.stream = Stream(stores[TRAIN].lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate)
         self._accumulate = accumulate
         self._workers = workers
         self.first_step = 0
-        if steps is not None:
-            self.total_steps = steps
-        elif epochs is not None:
-            self.total_steps = epochs * self._stream.epoch_steps
-        else:
-            assert tokens is not None
-            self.total_steps = self._stream.steps_for(tokens)
+        self.total_steps = budget(self.stream)
 
     def train_dataloader(self) -> DataLoader[Batch]:
         sampler = Sampler(
-            self._stream,
+            self.stream,
             steps=self.total_steps,
             first_step=self.first_step,
             accumulate=self._accumulate,

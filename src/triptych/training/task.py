@@ -110,6 +110,7 @@ class TranslationTask(lightning.LightningModule):
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         self.consumed.update(self._on_cpu, autoencoded=self._weight > 0)
+        self.consumed.mark(self.global_step)
         self.seconds = time.perf_counter() - self._started
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:

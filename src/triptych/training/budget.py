@@ -1,0 +1,79 @@
+"""A budget of steps, epochs, tokens or FLOPs, in optimizer steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triptych.accounting import TRAINING
+from triptych.data.batching import Stream
+from triptych.models.base import TranslationModel
+
+
+def total_steps(
+    stream: Stream,
+    *,
+    steps: int | None,
+    epochs: int | None,
+    tokens: int | None,
+    flops: float | None,
+    model: TranslationModel,
+    autoencode: Callable[[float], float],
+) -> int:
+    """The optimizer steps of a budget, of which exactly one kind is given.
+
+    Args:
+        stream: the windows of the training.
+        steps: of the optimizer.
+        epochs: passes over the training split.
+        tokens: of source and target; the step that reaches them is whole.
+        flops: of forward and backward passes, as ``accounting.training_flops`` counts them; likewise.
+        model: what is trained.
+        autoencode: the loss's lambda, by progress: without it, predicting the source is not computed.
+    """
+    if steps is not None:
+        return steps
+    if epochs is not None:
+        return epochs * stream.epoch_steps
+    if tokens is not None:
+        return stream.steps_for(tokens)
+    assert flops is not None
+    return steps_for_flops(stream, flops, model, autoencode)
+
+
+def steps_for_flops(stream: Stream, flops: float, model: TranslationModel, autoencode: Callable[[float], float]) -> int:
+    """The fewest steps that take so many FLOPs, the last of them whole.
+
+    Whether a step predicts the source depends on lambda(s/S), and so on the very number of steps S that is sought:
+    it is found by bisection.
+    """
+    whole, source = pair_flops(stream, model)
+    spent: list[tuple[float, float]] = []
+    least = 0.0
+    for window in stream.windows():
+        rows = np.concatenate(window.batches)
+        spent.append((float(whole[rows].sum()), float(source[rows].sum())))
+        least += spent[-1][0] - spent[-1][1]
+        if least >= flops:
+            break
+    of_step = np.array(spent)
+
+    def taken(total: int) -> float:
+        predicted = np.array([autoencode(step / total) > 0 for step in range(total)])
+        return float((of_step[:total, 0] - np.where(predicted, 0.0, of_step[:total, 1])).sum())
+
+    low, high = 0, len(spent)  # taken(low) < flops <= taken(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if taken(middle) < flops else (low, middle)
+    return high
+
+
+def pair_flops(stream: Stream, model: TranslationModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of training on each pair, forward and backward: in all, and what predicting the source takes of it."""
+    kinds, places = np.unique(stream.lengths, axis=0, return_inverse=True)
+    of_kind = [(model.flops(src, tgt), model.source_prediction_flops(src)) for src, tgt in kinds.tolist()]
+    whole, source = TRAINING * np.array(of_kind, np.float64)[places.ravel()].T
+    return whole, source

@@ -1,0 +1,40 @@
+"""A GPU a run, where several runs of one GPU each share a machine."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from filelock import FileLock, Timeout
+
+
+@contextmanager
+def claimed(accelerator: str, devices: int) -> Iterator[int | list[int]]:
+    """What to tell Lightning of the devices: how many, or, where a run takes one of several GPUs, which.
+
+    A GPU is claimed by a lock that the system takes back from a process that dies. While all are claimed by other
+    runs, this one waits.
+    """
+    count = torch.cuda.device_count() if accelerator in ("gpu", "cuda", "auto") else 0
+    if devices != 1 or count < 2:
+        yield devices
+        return
+    folder = Path(tempfile.gettempdir()) / "triptych-gpus"
+    folder.mkdir(exist_ok=True)
+    while True:
+        for place in range(count):
+            lock = FileLock(folder / f"{torch.cuda.get_device_properties(place).uuid}.lock", timeout=0)
+            try:
+                lock.acquire()
+            except Timeout:
+                continue
+            try:
+                yield [place]
+            finally:
+                lock.release()
+            return
+        time.sleep(5)
