@@ -15,7 +15,7 @@ FLOORS = [
     {"models", "data", "metrics"},
     {"search", "accounting"},
     {"training"},
-    {"runs", "sweeps", "checkpoints", "translator", "evaluation", "export"},
+    {"runs", "sweeps", "speeds", "checkpoints", "translator", "evaluation", "export"},
     {"report"},
     {"commands"},
     {"cli"},

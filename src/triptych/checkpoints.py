@@ -6,13 +6,20 @@ from pathlib import Path
 
 import torch
 
+from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.runs import RunFolder
 
 
 def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
-    """``averaged.ckpt``: the mean of the weights of the last checkpoints (Vaswani et al. 2017, section 6.1)."""
+    """``averaged.ckpt``: the mean of the weights of the last checkpoints (Vaswani et al. 2017, section 6.1).
+
+    Raises:
+        UserError: there are fewer.
+    """
     paths = sorted(folder.checkpoints.glob("recent-*.ckpt"), key=lambda path: int(path.stem.split("-")[1]))[-last:]
+    if len(paths) < last:
+        raise UserError(f"{folder.checkpoints} has {len(paths)} checkpoints to average, and {last} are asked for.")
     mean = {name: value.float() for name, value in weights(paths[0]).items()}
     for n, path in enumerate(paths[1:], 2):
         # Not in place: names of one tied matrix share their memory.

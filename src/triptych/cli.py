@@ -6,10 +6,9 @@ import importlib
 import os
 import sys
 
-from triptych.errors import UserError
-
 COMMANDS = {
     "train": "train a model, translate the test sets, write result.json",
+    "forecast": "say what a run or a sweep will cost, before anything is trained",
     "evaluate": "translate and score a split with a trained run",
     "translate": "translate standard input with a trained run",
     "export": "write a trained run in the form of another program: format=ctranslate2",
@@ -40,6 +39,8 @@ def main() -> int:
     except BrokenPipeError:
         return 141
     except Exception as error:
+        from triptych.commands.explain import explain
+
         sentences = [explain(one) for one in (error.exceptions if isinstance(error, ExceptionGroup) else [error])]
         if None in sentences:
             raise
@@ -60,23 +61,3 @@ def usage() -> str:
             "triptych COMMAND --help shows a command's keys.",
         ]
     )
-
-
-def explain(error: BaseException) -> str | None:
-    """A user's mistake in one sentence; None for an error of ours."""
-    causes = [error]
-    while cause := causes[-1].__cause__ or causes[-1].__context__:
-        causes.append(cause)
-    for cause in causes:
-        if isinstance(cause, UserError):
-            return str(cause)
-    of_hydra = type(error).__module__.split(".")[0] in ("hydra", "omegaconf")
-    for cause in causes if of_hydra else [error]:
-        if isinstance(cause, OSError) and cause.strerror:
-            place = f"{cause.filename}: " if cause.filename else ""
-            return f"{place}{cause.strerror[0].lower()}{cause.strerror[1:]}; give a place that can be used."
-    if of_hydra or (isinstance(error, ValueError) and "Config group override" in str(error)):
-        from triptych.commands.hydra_app import explain_config
-
-        return explain_config(error)
-    return None

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.files import replacing
 
 LIBRARIES = ("torch", "lightning", "sentencepiece", "sacrebleu", "numpy")
-UNIDENTIFYING = ("output", "cache", "logger", "run_dir")
-"""Keys that change where a run goes, and not what it computes."""
+UNIDENTIFYING = ("output", "cache", "logger", "run_dir", "study")
+"""Keys that change where a run goes and how it is told of, and not what it computes."""
 PLACES = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text is; what it is, its fingerprint says."""
-OPTIONAL = ("directions", "pivot")
-"""Keys of ``data`` that a config may lack: null says no more than nothing."""
+SCORING = ("search", "search_tokens", "length_edges", "checkpoint.average")
+"""Keys that matter only once training has ended."""
 
 
-def config_hash(config: DictConfig, data: str) -> str:
-    """8 hexadecimal digits that identify what a run computes: its config, but for places, and its data."""
-    anywhere = OmegaConf.merge(config, dict.fromkeys(UNIDENTIFYING, ""))
-    plain: Any = OmegaConf.to_container(anywhere, resolve=True)
-    lacking = [key for key in OPTIONAL if plain["data"].get(key) is None]
-    kept = {key: value for key, value in plain["data"].items() if key not in (*PLACES, *lacking)}
-    plain["data"] = kept | {"fingerprint": data}
+def config_hash(config: DictConfig, data: str, *, leaving_out: Sequence[str] = ()) -> str:
+    """8 hexadecimal digits that identify what a run computes: its config, but for places, and its data.
+
+    With ``SCORING`` left out, they identify its training: runs that share them share their weights.
+    """
+    plain: Any = OmegaConf.to_container(config, resolve=True)
+    plain["data"]["fingerprint"] = data
+    for key in (*UNIDENTIFYING, *(f"data.{place}" for place in PLACES), *leaving_out):
+        *sections, last = key.split(".")
+        functools.reduce(dict.__getitem__, sections, plain).pop(last, None)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def telling(overrides: Sequence[str]) -> list[str]:
-    """The overrides that say what a run is, and not where it goes; of a path its last part."""
+    """The overrides that say what a run computes; of a path, its last part."""
     told = []
     for override in overrides:
         key, _, value = override.partition("=")
@@ -47,7 +53,7 @@ def telling(overrides: Sequence[str]) -> list[str]:
 
 
 def run_name(overrides: Sequence[str], digest: str) -> str:
-    """A folder's name: the overrides that matter, and the config's hash.
+    """A folder's name: the overrides that tell, and the config's hash.
 
     Commas stand between overrides alone, so that a report can tell them apart: a list's become pluses.
     """
@@ -59,6 +65,32 @@ def find(output: Path, overrides: Sequence[str], digest: str) -> RunFolder:
     """The folder of a run below ``output``: one that has its hash, whatever its name, or a new one."""
     there = sorted(output.glob(f"*-{digest}")) if output.is_dir() else []
     return RunFolder(there[0] if there else output / run_name(overrides, digest))
+
+
+class Busy(Exception):
+    """Another process has the run in hand."""
+
+
+@contextmanager
+def held(output: Path, name: str, *, wait: bool = False) -> Iterator[None]:
+    """A lock that the system takes back from a process that dies.
+
+    Args:
+        output: the folder of the runs; the lock is a file below its ``.locks``.
+        name: what is locked.
+        wait: for whoever has it.
+
+    Raises:
+        Busy: another process has it, and ``wait`` is False.
+    """
+    folder = output / ".locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / name, timeout=-1 if wait else 0)
+    try:
+        with lock:
+            yield
+    except Timeout as error:
+        raise Busy(name) from error
 
 
 @dataclass(frozen=True)
@@ -147,6 +179,17 @@ def source() -> str:
     for path in sorted(package.rglob("*.py")):
         digest.update(f"{path.relative_to(package).as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def trained_alike(folder: RunFolder, training: str) -> RunFolder | None:
+    """Another finished run of the same output and the same code, of the same training, that has its checkpoints."""
+    for path in sorted(folder.path.parent.glob("*/result.json")):
+        other = RunFolder(path.parent)
+        result = json.loads(path.read_text(encoding="utf-8"))
+        alike = result.get("training_hash") == training and result.get("versions", {}).get("source") == source()
+        if other.path != folder.path and alike and (other.checkpoints / "best.ckpt").exists():
+            return other
+    return None
 
 
 def made_by_other_code(folder: RunFolder) -> bool:

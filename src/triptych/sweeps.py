@@ -1,46 +1,84 @@
-"""What a sweep is made of: its arms, which run each became, and how far each has come."""
+"""The arms of a sweep: a small file each, in the folder ``arms`` beside their runs."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from triptych.errors import UserError
+from triptych.runs import UNIDENTIFYING, telling, write_json
+
+WAITING, RUNNING, FINISHED, FAILED = "waiting", "running", "finished", "failed"
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One arm of a sweep, as ``arms/<place>-<hash>.json`` of the sweep's folder has it.
+    """One run that a sweep is to make.
 
     Attributes:
-        study: the study that it belongs to, if any.
-        place: where it stands in the sweep.
-        overrides: what it sets, the seed with it.
-        run: the name of its run's folder; None while it has none.
-        status: ``waiting``, ``running``, ``finished`` or ``failed``.
-        reason: why it failed, in a line.
+        study: the experiment's name; None for a sweep of the user's own.
+        place: in the order of the sweep, from 1.
+        overrides: those that tell what it computes; of a path, the last part.
+        run: its folder's name, once that is known.
+        status: ``waiting``, ``running`` (or killed while it ran), ``finished`` or ``failed``.
+        reason: why it failed, in one line.
+        identity: 8 hexadecimal digits over the overrides as they were given, in the name of its file.
     """
 
     study: str | None
     place: int
     overrides: tuple[str, ...]
-    run: str | None
-    status: str
-    reason: str | None
+    run: str | None = None
+    status: str = WAITING
+    reason: str | None = None
+    identity: str = field(default="", compare=False)
+
+
+def identify(overrides: Sequence[str]) -> str:
+    """Of an arm, whatever the order of its overrides, and wherever its run goes."""
+    given = [one for one in overrides if one.lstrip("+~").split("=")[0].split(".")[0] not in (*UNIDENTIFYING, "hydra")]
+    return hashlib.sha256("\n".join(sorted(given)).encode()).hexdigest()[:8]
 
 
 def read_arms(folder: Path) -> list[Arm]:
-    """The arms of the sweep that wrote its runs to ``folder``, in their order; none where no sweep did.
+    """In their order; none where ``folder`` is not a sweep's output.
 
     Raises:
-        UserError: an arm's file cannot be read.
+        UserError: a file that is no arm's.
     """
     arms = []
     for path in sorted((folder / "arms").glob("*.json")):
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-            arms.append(Arm(**{**told, "overrides": tuple(told["overrides"])}))
-        except (OSError, ValueError, TypeError, KeyError) as error:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            arms.append(Arm(**{**stored, "overrides": tuple(stored["overrides"]), "identity": path.stem.split("-")[1]}))
+        except (OSError, ValueError, TypeError, KeyError, IndexError) as error:
             raise UserError(f"{path} cannot be read ({error}); delete it and run the sweep again.") from error
-    return sorted(arms, key=lambda arm: arm.place)
+    return sorted(arms, key=lambda arm: (arm.place, arm.identity))
+
+
+def plan(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -> list[Arm]:
+    """The arms of a sweep, each with a file; those that an earlier sweep has planned keep their places."""
+    known = {arm.identity: arm for arm in read_arms(folder)}
+    place = max((arm.place for arm in known.values()), default=0)
+    arms = []
+    for overrides in sweep:
+        identity = identify(overrides)
+        if identity not in known:
+            place += 1
+            known[identity] = Arm(study, place, tuple(telling(overrides)), identity=identity)
+            write(folder, known[identity])
+        arms.append(known[identity])
+    return arms
+
+
+def note(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason: str | None = None) -> None:
+    """Writes down how an arm fares."""
+    write(folder, replace(arm, status=status, run=run or arm.run, reason=reason))
+
+
+def write(folder: Path, arm: Arm) -> None:
+    stored = {key: value for key, value in asdict(arm).items() if key != "identity"}
+    write_json(folder / "arms" / f"{arm.place:03d}-{arm.identity}.json", stored)

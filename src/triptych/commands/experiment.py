@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import lightning
@@ -12,17 +13,18 @@ from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import CSVLogger, Logger
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
-from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 import triptych
-from triptych import accounting, checkpoints, evaluation, runs, translator
+from triptych import accounting, checkpoints, runs, speeds
 from triptych.commands.prepare import Prepared
+from triptych.commands.scoring import score
 from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
 from triptych.files import replacing
+from triptych.training.budget import total_steps
 from triptych.training.callbacks import (
     TERMINATED,
     AtomicCheckpoints,
@@ -33,18 +35,20 @@ from triptych.training.callbacks import (
     best_and_last,
 )
 from triptych.training.consumed import Consumed
+from triptych.training.ranks import say
 from triptych.training.task import TranslationTask
 
 IN_TERMINAL = Console().is_terminal
 
 
-@rank_zero_only
-def say(line: str) -> None:
-    print(line, flush=True)
-
-
 class Experiment:
     """Everything that trains, built and checked before the run's folder is made.
+
+    Args:
+        config: resolved.
+        folder: of the run.
+        prepared: its corpus, tokenizer, ids and model.
+        devices: how many, or which, for Lightning.
 
     Attributes:
         loggers: of the run, CSV first.
@@ -52,11 +56,15 @@ class Experiment:
         compiled: whether ``torch.compile`` is used.
     """
 
-    def __init__(self, config: DictConfig, folder: runs.RunFolder, prepared: Prepared) -> None:
+    def __init__(
+        self, config: DictConfig, folder: runs.RunFolder, prepared: Prepared, devices: int | list[int]
+    ) -> None:
         self.config = config
+        self.devices = devices
         self.folder = folder
         self.prepared = prepared
         self.search = instantiate(config.search)
+        loss = instantiate(config.loss)
         callbacks = self._callbacks()
         self.data = TranslationData(
             stores=prepared.stores,
@@ -67,14 +75,14 @@ class Experiment:
             seed=config.seed,
             workers=config.strategy.workers,
             ranks=config.strategy.devices * config.strategy.num_nodes,
-            **config.budget,
+            budget=partial(total_steps, **config.budget, model=prepared.model, autoencode=loss.autoencode),
         )
         self._check_lengths()
         self.total_steps = self.data.total_steps
         self._check_average()
         self.task = TranslationTask(
             model=prepared.model,
-            loss=instantiate(config.loss),
+            loss=loss,
             optimizer=instantiate(config.optimizer.optimizer),
             schedule=instantiate(config.optimizer.schedule),
             weight_decay=config.optimizer.weight_decay,
@@ -95,6 +103,8 @@ class Experiment:
         if self.trainer.is_global_zero:
             self._describe()
         chosen: Any = OmegaConf.to_container(self.config, resolve=True)
+        told = runs.telling(HydraConfig.get().overrides.task)
+        chosen["arm"] = " ".join(one for one in told if not one.startswith(("seed=", "scale=", "experiment=")))
         for logger in self.loggers:
             logger.log_hyperparams(chosen)
         resume = self.folder.last if self.folder.last.exists() else None
@@ -111,44 +121,30 @@ class Experiment:
                 raise
             raise KeyboardInterrupt from stop
 
-    def finish(self, digest: str) -> None:
+    def finish(self, digest: str, training: str) -> None:
         """Translates the test sets with the best or averaged weights and writes the result."""
         total = self.task.consumed.of_all_ranks()
         if not self.trainer.is_global_zero:
             return
-        checkpoint = "best"
-        if self.config.checkpoint.average > 1:
-            checkpoint = "averaged"
-            checkpoints.write_average(self.folder, self.config.checkpoint.average, self.prepared.tokenizer.fingerprint)
-        trained = translator.load(self.folder.path, checkpoint, str(self.device))
-        test = {}
-        for split in self.prepared.corpus.test_names:
-            say(f"translating {split} …")
-            found = evaluation.evaluate(
-                trained,
-                self.prepared.corpus,
-                split,
-                search=self.search,
-                search_tokens=self.config.search_tokens,
-                length_edges=self.config.length_edges,
-            )
-            evaluation.save(found, self.folder, split)
-            test[split] = found.scores
+        test = score(self.config, self.folder, self.prepared.corpus, self.device)
         with replacing(self.folder.path / "metrics.csv") as beside:
             runs.metrics(self.folder).to_csv(beside, index=False)
-        runs.write_json(self.folder.result, {**self._result(digest, total), "test": test})
+        result = self._result(total)
+        trained, data = result["train"], self.prepared.corpus.fingerprint
+        speeds.record(self.config, data, trained["device"], trained["tokens_per_second"])
+        identity = {"config_hash": digest, "training_hash": training}
+        runs.write_json(self.folder.result, {**identity, **result, "test": test})
         for split, scores in test.items():
-            say(f"{split}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
             for logger in self.loggers[1:]:
                 logger.log_metrics({f"{split}/{name}": scores[name] for name in ("bleu", "chrf")})
 
     def _check_average(self) -> None:
-        """There are as many checkpoints to average as validations."""
-        average, every = self.config.checkpoint.average, self.config.validation.every
+        """There are as many checkpoints to keep as validations."""
+        keep, every = self.config.checkpoint.keep, self.config.validation.every
         validations = -(-self.total_steps // every)
-        if average > validations:
+        if keep > validations:
             raise UserError(
-                f"checkpoint.average={average} needs as many validations, and {self.total_steps:,} steps with "
+                f"checkpoint.keep={keep} needs as many validations, and {self.total_steps:,} steps with "
                 f"validation.every={every} make {validations}; lower one of the two."
             )
 
@@ -182,7 +178,7 @@ class Experiment:
         try:
             return lightning.Trainer(
                 accelerator=strategy.accelerator,
-                devices=strategy.devices,
+                devices=self.devices,
                 num_nodes=strategy.num_nodes,
                 strategy=strategy.strategy,
                 precision=strategy.precision,
@@ -235,13 +231,12 @@ class Experiment:
             OmegaConf.save(self.config, beside)
         runs.write_json(self.folder.versions, runs.versions())
 
-    def _result(self, digest: str, total: Consumed) -> dict[str, Any]:
+    def _result(self, total: Consumed) -> dict[str, Any]:
         """``result.json`` but for its test sets."""
         corpus, tokenizer = self.prepared.corpus, self.prepared.tokenizer
         parameters, non_embedding = accounting.parameters(self.task.model)
         return {
             "run": self.folder.path.name,
-            "config_hash": digest,
             "version": triptych.__version__,
             "seed": self.config.seed,
             "model": {
@@ -254,6 +249,7 @@ class Experiment:
                 "languages": list(corpus.languages),
                 "fingerprint": corpus.fingerprint,
                 "token_stream": total.stream.digest,
+                "token_stream_after": total.marks,  # by optimizer steps
             },
             "tokenizer": {
                 "name": tokenizer.name,
@@ -294,6 +290,6 @@ class Experiment:
             ProgressBar() if IN_TERMINAL else ProgressLines(),
             SaveOnSignal(self.folder.last),
             *best_and_last(
-                self.folder.checkpoints, monitor=self.config.checkpoint.monitor, keep=self.config.checkpoint.average
+                self.folder.checkpoints, monitor=self.config.checkpoint.monitor, keep=self.config.checkpoint.keep
             ),
         ]

@@ -6,14 +6,17 @@ import difflib
 import functools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import hydra
 from hydra import compose, initialize_config_dir
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.singleton import Singleton
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
@@ -56,6 +59,24 @@ def run(command: str, function: Callable[[DictConfig], None], arguments: list[st
     if failures:
         raise failures[0] if len(failures) == 1 else ExceptionGroup(f"{len(failures)} jobs failed", failures)
     return 0
+
+
+@contextmanager
+def hydra_of_its_own() -> Iterator[ConfigLoader]:
+    """Composes configs beside, or inside, a run of Hydra, which knows of one application at a time."""
+    state = Singleton.get_state()
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+            yield GlobalHydra.instance().config_loader()
+    finally:
+        Singleton.set_state(state)
+
+
+def compose_run(overrides: Sequence[str]) -> DictConfig:
+    """The config of ``triptych train`` with overrides."""
+    with hydra_of_its_own():
+        return compose("train", overrides=list(overrides))
 
 
 def register_search(arguments: Sequence[str]) -> None:

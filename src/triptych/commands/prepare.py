@@ -9,8 +9,9 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych import accounting
+from triptych.commands.match import matched
 from triptych.data import store
-from triptych.data.corpus import Corpus
+from triptych.data.corpus import TRAIN, Corpus
 from triptych.data.store import Store
 from triptych.errors import UserError
 from triptych.models.base import TranslationModel
@@ -23,6 +24,8 @@ class Prepared:
     tokenizer: Tokenizer
     stores: dict[str, Store]
     model: TranslationModel
+    sizes: dict[str, int]
+    """Those that ``match`` has solved for."""
 
     def report(self) -> list[str]:
         """What was dropped, and what was built, a line each."""
@@ -31,11 +34,14 @@ class Prepared:
             *self.stores["train"].report,
             f"tokenizer: {self.tokenizer.name}, trained on {self.tokenizer.lines:,} lines",
             f"model: {total:,} parameters, {non_embedding:,} without embeddings",
+            *(f"match: {name}={size}" for name, size in self.sizes.items()),
         ]
 
 
 def prepare(config: DictConfig, corpus: Corpus) -> Prepared:
     """Builds the other three for a corpus; what the cache holds is opened.
+
+    Sizes that ``match`` has solved for are put into ``config.model``.
 
     Raises:
         UserError: a vocabulary for each side, where several directions mix the languages of both.
@@ -44,6 +50,11 @@ def prepare(config: DictConfig, corpus: Corpus) -> Prepared:
     if corpus.mixed and not config.tokenizer.joint:
         raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
     tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
-    model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
     stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
-    return Prepared(corpus, tokenizer, stores, model)
+    sizes: dict[str, int] = {}
+    if config.match is not None:
+        src, tgt = stores[TRAIN].lengths.mean(0).round().astype(int).tolist()
+        sizes = matched(config, tokenizer.vocabulary, (src, tgt))
+        config.model.update(sizes)
+    model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
+    return Prepared(corpus, tokenizer, stores, model, sizes)

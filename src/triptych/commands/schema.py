@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING, DictConfig
+from omegaconf import MISSING, DictConfig, OmegaConf
 
 from triptych.commands.types import check_types
 from triptych.errors import UserError, require_at_least, require_one_of
@@ -14,11 +15,12 @@ from triptych.errors import UserError, require_at_least, require_one_of
 
 @dataclass
 class Budget:
-    """Exactly one of them is given: optimizer steps, passes over the data, or source + target tokens."""
+    """Exactly one of them is given: optimizer steps, passes over the data, source + target tokens, or FLOPs."""
 
     steps: int | None = None
     epochs: int | None = None
     tokens: int | None = None
+    flops: float | None = None
 
 
 @dataclass
@@ -41,10 +43,11 @@ class Validation:
 
 @dataclass
 class Checkpoint:
-    """What is best (``loss`` or ``bleu``), and how many of the last checkpoints are averaged (1: none)."""
+    """What is best (``loss`` or ``bleu``), how many of the last checkpoints are averaged (1: none), and kept."""
 
     monitor: str = MISSING
     average: int = MISSING
+    keep: int = MISSING
 
 
 @dataclass
@@ -60,6 +63,8 @@ class Train:
     search: Any = MISSING
     logger: Any = None
     scale: Any = MISSING
+    match: Any = None
+    study: Any = None
     budget: Budget = field(default_factory=Budget)
     batch: BatchSize = field(default_factory=BatchSize)
     validation: Validation = field(default_factory=Validation)
@@ -111,12 +116,23 @@ class Export:
 
 
 def register() -> None:
-    """Makes the schema known to Hydra, which then refuses keys and types that it does not have."""
+    """Makes the schema known to Hydra, which then refuses keys and types that it does not have.
+
+    And ``${times:a,b}``, a product that is an integer, by which sizes follow from those of the scale.
+    """
+    OmegaConf.register_new_resolver("times", times, replace=True)
     store = ConfigStore.instance()
     store.store(name="train_schema", node=Train)
     store.store(name="translate_schema", node=Translate)
     store.store(name="evaluate_schema", node=Evaluate)
     store.store(name="export_schema", node=Export)
+
+
+def times(a: float, b: float) -> int:
+    """Raises ``UserError`` where a product of sizes is no size."""
+    if (product := a * b) != round(product):
+        raise UserError(f"a size of this arm would be {a} * {b} = {product:g}; give a scale whose sizes it divides.")
+    return round(product)
 
 
 def check(config: DictConfig) -> None:
@@ -125,19 +141,20 @@ def check(config: DictConfig) -> None:
     for key in ("model", "data", "tokenizer", "loss", "search"):
         if "_target_" not in config[key]:
             raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
-    given = [key for key in ("steps", "epochs", "tokens") if config.budget[key] is not None]
+    given = [key for key, value in config.budget.items() if value is not None]
     if len(given) != 1:
         raise UserError(
-            f"budget has {' and '.join(given) or 'nothing'}; give exactly one of budget.steps, budget.epochs and "
-            "budget.tokens, and set the others to null."
+            f"budget has {' and '.join(given) or 'nothing'}; give exactly one of budget.steps, budget.epochs, "
+            "budget.tokens and budget.flops, and set the others to null."
         )
     positive = {
-        f"budget.{given[0]}": config.budget[given[0]],
+        f"budget.{given[0]}": math.floor(config.budget[given[0]]),  # FLOPs are more than an integer holds
         "batch.tokens": config.batch.tokens,
         "batch.accumulate": config.batch.accumulate,
         "validation.every": config.validation.every,
         "validation.bleu_every": config.validation.bleu_every,
         "checkpoint.average": config.checkpoint.average,
+        "checkpoint.keep": config.checkpoint.keep,
         "search_tokens": config.search_tokens,
         "log_every": config.log_every,
         "strategy.devices": config.strategy.devices,
@@ -155,6 +172,11 @@ def check(config: DictConfig) -> None:
     edges = list(config.length_edges)
     if not edges or edges != sorted(set(edges)) or edges[0] < 1:
         raise UserError(f"length_edges={edges} must be positive and ascending.")
+    if config.checkpoint.keep < config.checkpoint.average:
+        raise UserError(
+            f"checkpoint.average={config.checkpoint.average} needs as many checkpoints, and "
+            f"checkpoint.keep={config.checkpoint.keep} keeps fewer."
+        )
     require_one_of(("loss", "bleu"), "checkpoint", monitor=config.checkpoint.monitor)
     if config.checkpoint.monitor == "bleu" and config.validation.bleu_every > 1:
         raise UserError(

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
@@ -13,58 +18,140 @@ from omegaconf import DictConfig, OmegaConf
 from triptych import runs
 from triptych.commands import schema
 from triptych.commands.hydra_app import require_values, run
+from triptych.commands.sweep import MULTIRUN, Sweep, arms_of, as_arm, rank_zero
+from triptych.errors import UserError
 from triptych.files import require_folder
+
+if TYPE_CHECKING:
+    from triptych.data.corpus import Corpus
+
+
+SHOWN = ("-h", "--help", "--hydra-help", "-c", "--cfg", "-i", "--info", "--version", "-sc", "--shell-completion")
+"""Options by which Hydra shows something, and runs nothing."""
 
 
 def main(arguments: list[str]) -> int:
+    """One run, or all arms of a sweep; an experiment may say itself that it is one.
+
+    Raises:
+        UserError: what the configuration cannot be; a sweep's arms say it themselves.
+    """
     schema.register()
-    return run("train", train, arguments)
+    named = any(one in MULTIRUN or one.startswith(("experiment=", "hydra.mode=")) for one in arguments)
+    shown = any(one.split("=")[0] in SHOWN for one in arguments)
+    found = arms_of(arguments) if named and not shown else None
+    if found is None:
+        return run("train", job, arguments)
+    sweep = Sweep(arguments, *found)
+    try:
+        run("train", partial(as_arm, train, wait=False), arguments)
+        if sweep.unfinished:
+            run("train", partial(as_arm, train, wait=True), arguments)
+    except Exception as error:  # of a launcher whose process died
+        print(f"triptych: the sweep broke off: {' '.join(str(error).split())}", file=sys.stderr)
+    return sweep.finish()
 
 
-def train(config: DictConfig) -> None:
-    """One run, from its config to its result.json; a finished run is only named, an interrupted one goes on."""
+def job(config: DictConfig) -> None:
+    try:
+        train(config)
+    except runs.Busy as busy:
+        raise UserError(f"another process trains {config.run_dir}; wait for it, or give another output=….") from busy
+
+
+def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] = lambda: None) -> None:
+    """One run, from its config to its result.json; a finished run is only named, an interrupted one goes on.
+
+    Args:
+        config: as composed.
+        wait: for another process that has this run in hand.
+        begin: called when the run is this process's.
+
+    Raises:
+        UserError: something that the config asks for cannot be.
+        Busy: another process has this run in hand.
+    """
     require_values(config)
     schema.check(config)
-    import lightning  # not before it is needed: --help and mistakes do not wait for it
+    # Not before they are needed: --help and mistakes do not wait for them.
+    from triptych.commands.match import resolve_reference
+    from triptych.training.ranks import say
 
-    from triptych.commands.experiment import Experiment, say
-    from triptych.commands.prepare import prepare
-    from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
-    from triptych.training.callbacks import close
-
-    for place in (config.output, config.cache):
-        require_folder(Path(place).expanduser())
+    output = Path(config.output).expanduser()
+    for place in (output, Path(config.cache).expanduser()):
+        require_folder(place)
+    overrides = HydraConfig.get().overrides.task
+    resolve_reference(config, overrides)
     corpus = instantiate(config.data)
-    digest = runs.config_hash(config, corpus.fingerprint)
-    folder = runs.find(Path(config.output).expanduser(), HydraConfig.get().overrides.task, digest)
-    config.run_dir = str(folder.path)
+    identify = partial(runs.config_hash, config, corpus.fingerprint)
+    digest, training = identify(), identify(leaving_out=runs.SCORING)
+    config.run_dir = str(runs.find(output, overrides, digest).path)
     OmegaConf.resolve(config)
-    if runs.made_by_other_code(folder):
-        say(
-            f"{folder.path} was begun by another version of triptych; give another output=… to train it from the start."
-        )
-    if folder.result.exists():
-        say(f"finished before: {folder.path}")
-        return
+    # The other ranks are of the same run.
+    with runs.held(output, digest, wait=wait) if rank_zero() else nullcontext():
+        folder = runs.find(output, overrides, digest)  # again: another process may have made it meanwhile
+        config.run_dir = str(folder.path)
+        if folder.result.exists():
+            say(f"finished before: {folder.path}")
+            return
+        begin()
+        if runs.made_by_other_code(folder):
+            say(f"{folder.path} was begun by other code; give another output=… to train it from the start.")
+        _train_or_score(config, folder, corpus, digest, training)
+    say(f"result: {folder.result}")
+
+
+def _train_or_score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, digest: str, training: str) -> None:
+    import lightning
+
+    from triptych.commands.scoring import adopt
+    from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
+    from triptych.training.devices import claimed
+    from triptych.training.ranks import say
+
     quieten()
     give_back_freed_memory()
     keep_freed_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)
     for line in corpus.report:
         say(line)
+    devices = config.strategy.devices
+    if devices * config.strategy.num_nodes > 1:
+        _train(config, folder, corpus, digest, training, devices)
+        return
+    # Of runs that share their weights one trains, and the others wait to score them.
+    with (
+        runs.held(folder.path.parent, f"{training}.training", wait=True),
+        claimed(config.strategy.accelerator, devices) as devices,
+    ):
+        trained = None if folder.last.exists() else runs.trained_alike(folder, training)
+        if trained:
+            say(f"weights of {trained.path}")
+            adopt(config, folder, trained, corpus, digest, devices)
+        else:
+            _train(config, folder, corpus, digest, training, devices)
+
+
+def _train(
+    config: DictConfig, folder: runs.RunFolder, corpus: Corpus, digest: str, training: str, devices: int | list[int]
+) -> None:
+    from triptych.commands.experiment import Experiment
+    from triptych.commands.prepare import prepare
+    from triptych.training.callbacks import close
+    from triptych.training.ranks import say
+
     prepared = prepare(config, corpus)
-    experiment = Experiment(config, folder, prepared)
+    experiment = Experiment(config, folder, prepared, devices)
     for line in prepared.report():
         say(line)
     say(f"run: {folder.path}")
     status = "failed"
     try:
         experiment.fit()
-        experiment.finish(digest)
+        experiment.finish(digest, training)
         status = "success"
     finally:
         close(experiment.loggers, status)
-    say(f"result: {folder.result}")
 
 
 def quieten() -> None:

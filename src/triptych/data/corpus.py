@@ -151,8 +151,8 @@ class TextCorpus(Corpus):
         cache: str,
         max_length: int | None,
         max_length_ratio: float | None,
-        directions: Sequence[str] | None = None,
-        pivot: str | None = None,
+        directions: Sequence[str] | None,
+        pivot: str | None,
     ) -> None:
         prefixes = {TRAIN: train, VALIDATION: validation, **test_sets(test)}
         chosen = Directions.of(directions, src, tgt, pivot)

@@ -74,8 +74,8 @@ class Multi30k(Corpus):
         test: Sequence[str],
         max_length: int | None,
         max_length_ratio: float | None,
-        directions: Sequence[str] | None = None,
-        pivot: str | None = None,
+        directions: Sequence[str] | None,
+        pivot: str | None,
     ) -> None:
         prefixes = {TRAIN: "train", VALIDATION: "val", **test_sets(test)}
         chosen = Directions.of(directions, src, tgt, pivot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -39,7 +39,14 @@ class AttentionMap:
 
 
 class TranslationModel(nn.Module, ABC):
-    """An architecture. The frame trains, decodes, counts, draws and tests it through these methods alone."""
+    """An architecture. The frame trains, decodes, counts, draws and tests it through these methods alone.
+
+    Attributes:
+        sizes: arguments of the constructor, integers, by which ``match`` makes a model larger or smaller: groups of
+            them, the coarsest first; those of one group get one value.
+    """
+
+    sizes: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @abstractmethod
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:

@@ -42,6 +42,8 @@ class LM4MT(TranslationModel):
         UserError: separate vocabularies, an unknown source attention, sizes that do not fit (see ``Sizes``).
     """
 
+    sizes = (("num_layers",), ("d_ff",))
+
     def __init__(
         self,
         *,

@@ -54,6 +54,8 @@ class RNN(TranslationModel):
         UserError: a value that is not allowed, or one that the others leave without effect.
     """
 
+    sizes = (("hidden_size",),)
+
     def __init__(
         self,
         *,

@@ -32,6 +32,8 @@ class Transformer(TranslationModel):
         UserError: sizes that do not fit together, or a choice that there is not.
     """
 
+    sizes = (("encoder_layers", "decoder_layers"), ("d_ff",))
+
     def __init__(
         self,
         *,

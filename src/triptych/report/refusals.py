@@ -48,20 +48,32 @@ def refuse_mixtures(runs: Sequence[Run], varies: Collection[str]) -> None:
 def refuse_unequal_tokens(rows: Sequence[Row]) -> None:
     """Finished runs of one seed are comparable only if they were trained on the same tokens in the same order.
 
+    Under a budget of FLOPs, one stream may be the beginning of the other.
+
     Raises:
         UserError: two arms were not.
     """
-    seen: dict[int | None, tuple[str, str]] = {}
+    seen: dict[int | None, tuple[str, Run]] = {}
     for row in rows:
         for run in row.finished:
-            stream = stream_of(run)
-            first, theirs = seen.setdefault(run.seed, (row.label, stream))
-            if stream != theirs:
+            first, other = seen.setdefault(run.seed, (row.label, run))
+            if stream_of(run) != stream_of(other) and not (_of_flops(run, other) and _began_alike(run, other)):
                 raise UserError(
                     f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}: "
-                    f"token stream {theirs[:16]}, and {stream[:16]}): train them with the same data, tokenizer, batch "
-                    "and budget, or add --unequal."
+                    f"token stream {stream_of(other)[:16]}, and {stream_of(run)[:16]}): train them with the same data, "
+                    "tokenizer, batch and budget, or add --unequal."
                 )
+
+
+def _of_flops(*runs: Run) -> bool:
+    return all((run.config.get("budget") or {}).get("flops") is not None for run in runs)
+
+
+def _began_alike(one: Run, other: Run) -> bool:
+    """Whether the streams agree after the most steps, of 1, 2, 4, 8 …, that both have taken."""
+    ours, theirs = ((run.result or {})["data"].get("token_stream_after") or {} for run in (one, other))
+    shared = max((int(step) for step in {*ours} & {*theirs}), default=None)
+    return shared is not None and ours[str(shared)] == theirs[str(shared)]
 
 
 def stream_of(run: Run) -> str:

@@ -241,8 +241,10 @@ def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpo
         save_top_k=keep,
         save_weights_only=True,
         auto_insert_metric_name=False,
+        enable_version_counter=False,
     )
-    return [best, last, recent]
+    # ``last`` comes last: whoever goes on from it has what was kept before.
+    return [best, recent, last]
 
 
 def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str | None, tags: list[str]) -> WandbLogger:

@@ -1,0 +1,186 @@
+"""What a run will cost: its model is built, its batches are planned, and nothing is trained."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from triptych import accounting, runs, speeds
+from triptych.batch import Batch
+from triptych.commands import schema
+from triptych.commands.hydra_app import compose_run, require_values
+from triptych.commands.match import resolve_reference
+from triptych.commands.prepare import Prepared, prepare
+from triptych.commands.scoring import device_of
+from triptych.data.batching import Stream
+from triptych.data.datamodule import TranslationData
+from triptych.training.allocator import keep_freed_memory
+from triptych.training.budget import pair_flops, total_steps
+
+UTILISATION = 0.35
+"""Of a device's peak, where no speed has been measured yet."""
+AVERAGES = 2
+"""Numbers that Adam keeps beside each parameter."""
+SAMPLE = 1000
+"""Padded tokens of the batch by which activations are measured."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of one run.
+
+    Attributes:
+        overrides: those that tell what it computes.
+        training: what identifies its training; runs that share it are trained once.
+        device: where.
+        peak: of the device, FLOP/s.
+        tokens: source and target tokens trained on.
+        memory: bytes of weights, gradients, Adam's averages, and activations.
+        disk: bytes of its checkpoints: the best, the last with what goes on from it, those that are kept.
+        averaged: bytes of their mean.
+        seconds: of training.
+        measured: whether the speed was measured, or follows from ``UTILISATION``.
+    """
+
+    overrides: tuple[str, ...]
+    training: str
+    device: str
+    peak: float
+    parameters: int
+    steps: int
+    tokens: int
+    flops: float
+    memory: int
+    disk: int
+    averaged: int
+    seconds: float
+    measured: bool
+
+
+def estimate(overrides: Sequence[str], device: str | None, measure: int | None) -> Estimate:
+    """Its text and ids are prepared, unless the cache holds them.
+
+    Args:
+        overrides: of ``triptych train``, one run's.
+        device: a GPU's name; None is where the strategy would train here.
+        measure: batches by which to measure the speed here; None takes what is known.
+    """
+    config = compose_run(overrides)
+    require_values(config)
+    schema.check(config)
+    resolve_reference(config, overrides)
+    corpus = instantiate(config.data)
+    config.run_dir = ""
+    OmegaConf.resolve(config)
+    training = runs.config_hash(config, corpus.fingerprint, leaving_out=runs.SCORING)
+    prepared, loss = prepare(config, corpus), instantiate(config.loss)
+    ranks = config.strategy.devices * config.strategy.num_nodes
+    budget = partial(total_steps, **config.budget, model=prepared.model, autoencode=loss.autoencode)
+    data = TranslationData(
+        stores=prepared.stores,
+        tokenizer=prepared.tokenizer,
+        corpus=corpus,
+        batch_tokens=config.batch.tokens,
+        accumulate=config.batch.accumulate,
+        seed=config.seed,
+        workers=0,
+        ranks=ranks,
+        budget=budget,
+    )
+    tokens, flops = consumption(data.stream, data.total_steps, prepared, loss.autoencode)
+    here = "cpu" if device else device_of(config)
+    if measure:
+        speed = measured_speed(config, prepared, data, loss, measure)
+        speeds.record(config, corpus.fingerprint, accounting.device_name(here), speed)
+    name = device or accounting.device_name(here)
+    known = speeds.known(config, corpus.fingerprint, name)
+    peak = accounting.datasheet_peak(device)[0] if device else accounting.peak_flops(here)[0]
+    parameters = accounting.parameters(prepared.model)[0]
+    kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
+    return Estimate(
+        overrides=tuple(runs.telling(overrides)),
+        training=training,
+        device=name,
+        peak=peak,
+        parameters=parameters,
+        steps=data.total_steps,
+        tokens=tokens,
+        flops=flops,
+        memory=4 * parameters * (2 + AVERAGES) + activation_bytes(prepared, loss, config.batch.tokens),
+        disk=4 * parameters * (1 + (1 + AVERAGES) + kept),
+        averaged=4 * parameters * (config.checkpoint.average > 1),
+        seconds=tokens / known if known else flops / (UTILISATION * peak * ranks),
+        measured=known is not None,
+    )
+
+
+def consumption(
+    stream: Stream, steps: int, prepared: Prepared, autoencode: Callable[[float], float]
+) -> tuple[int, float]:
+    """Source and target tokens, and FLOPs, of a training."""
+    whole, source = pair_flops(stream, prepared.model)
+    tokens, flops = 0, 0.0
+    for step, window in enumerate(islice(stream.windows(), steps)):
+        rows = np.concatenate(window.batches)
+        tokens += int(window.tokens.sum())
+        flops += float(whole[rows].sum() - (0 if autoencode(step / steps) > 0 else source[rows].sum()))
+    return tokens, flops
+
+
+def measured_speed(
+    config: DictConfig, prepared: Prepared, data: TranslationData, loss: torch.nn.Module, steps: int
+) -> float:
+    """Source and target tokens a second of all ranks, by the median over batches after the first quarter."""
+    keep_freed_memory()
+    device = torch.device(device_of(config))
+    model, loss = prepared.model.to(device).train(), loss.to(device)
+    optimizer = instantiate(config.optimizer.optimizer)(model.parameters(), lr=1e-4)
+    half = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}.get(config.strategy.precision)
+    rates = []
+    for batch in islice(data.train_dataloader(), steps):
+        began = time.perf_counter()
+        with torch.autocast(device.type, half) if half else nullcontext():
+            parts = loss(model(batch.to(device)), batch.step_tokens.to(device), 0.0)
+        parts.loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        parts.loss.item()  # waits for the device
+        rates.append(int((batch.host_lengths - 1).sum()) / (time.perf_counter() - began))
+    ranks = config.strategy.devices * config.strategy.num_nodes
+    return ranks * statistics.median(rates[len(rates) // 4 :])
+
+
+def activation_bytes(prepared: Prepared, loss: torch.nn.Module, batch_tokens: int) -> int:
+    """What a batch keeps for its backward pass: that of a small one, which grows with the tokens."""
+    store = prepared.stores["train"]
+    longest = store.lengths.max(1)
+    rows = np.flatnonzero(longest <= np.median(longest))[: max(1, int(SAMPLE / np.median(longest)))]
+    pairs = [store.pair(int(row)) for row in rows]
+    batch = Batch.from_ids([src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs])
+    weights = {parameter.untyped_storage().nbytes() for parameter in prepared.model.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.nbytes() not in weights:  # they, and their gradients, do not grow with the batch
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    model = prepared.model.cpu().train()
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        parts = loss.cpu()(model(batch), batch.step_tokens, 0.0)
+    del parts
+    padded = max(batch.src.numel(), batch.tgt.numel())
+    return int(sum(kept.values()) * batch_tokens / padded)

@@ -1,0 +1,94 @@
+"""``triptych forecast experiment=… scale=…``: what a sweep will cost, arm by arm, before anything is trained."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import pandas as pd
+from rich.console import Console
+
+from triptych import accounting
+from triptych.commands import schema
+from triptych.commands.estimate import UTILISATION, Estimate, estimate
+from triptych.commands.sweep import arms_of
+from triptych.errors import UserError
+from triptych.report.formats import to_rich
+from triptych.report.tables import Table
+
+
+def main(arguments: list[str]) -> int:
+    """Prints a row an arm, and the sum.
+
+    Raises:
+        UserError: what the same command line would be refused for in training.
+    """
+    parser = argparse.ArgumentParser(
+        prog="triptych forecast", description="What a run or a sweep will cost, before anything is trained."
+    )
+    parser.add_argument("--device", help="a GPU, by its name (default: where the strategy would train here)")
+    parser.add_argument(
+        "--measure", type=int, metavar="STEPS", help="train each arm for so many steps to know its speed"
+    )
+    given, overrides = parser.parse_known_args(arguments)
+    if given.device:
+        accounting.datasheet_peak(given.device)
+    if given.measure is not None and (given.device or given.measure < 4):
+        raise UserError(f"--measure {given.measure} is of this machine, without --device, and of 4 batches or more.")
+    schema.register()
+    found = arms_of([*overrides, "-m"])
+    assert found is not None
+    arms = [estimate(arm, given.device, given.measure) for arm in found[1]]
+    if not arms:
+        raise UserError("this sweeper chooses its arms as it goes along; forecast one of them.")
+    shown = to_rich(Table("Forecast", table(arms), notes(arms, given.device)))
+    Console(width=None if Console().is_terminal else 200).print(shown)
+    return 0
+
+
+def table(arms: Sequence[Estimate]) -> pd.DataFrame:
+    """A row an arm, what an arm shares with another told once, and the sum."""
+    shared = set.intersection(*(set(arm.overrides) for arm in arms)) if len(arms) > 1 else set()
+    rows, seen = [], set()
+    total = {"tokens": 0, "flops": 0.0, "disk": 0, "hours": 0.0}
+    for arm in arms:
+        again = arm.training in seen
+        seen.add(arm.training)
+        cost = {
+            "tokens": 0 if again else arm.tokens,
+            "flops": 0.0 if again else arm.flops,
+            "disk": arm.averaged + (0 if again else arm.disk),
+            "hours": 0.0 if again else arm.seconds / 3600,
+        }
+        total = {key: total[key] + value for key, value in cost.items()}
+        label = " ".join(one for one in arm.overrides if one not in shared) or "default"
+        rows.append(
+            [label, f"{arm.parameters / 1e6:.2f}", f"{arm.steps:,}", *_cells(cost, again), f"{arm.memory / 1e9:.1f}"]
+        )
+    rows.append(["sum", "", "", *_cells(total, False), f"{max(arm.memory for arm in arms) / 1e9:.1f}"])
+    names = ["arm", "parameters (M)", "steps", "tokens (M)", "FLOPs", "hours", "disk (GB)", "memory (GB)"]
+    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples([("", name) for name in names]))
+
+
+def _cells(cost: dict[str, float], again: bool) -> list[str]:
+    disk = f"{cost['disk'] / 1e9:.2f}"
+    if again:
+        return ["shared", "shared", "shared", disk]
+    return [f"{cost['tokens'] / 1e6:.2f}", f"{cost['flops']:.2e}", f"{cost['hours']:.3f}", disk]
+
+
+def notes(arms: Sequence[Estimate], device: str | None) -> list[str]:
+    """Where the hours are from."""
+    place = device or arms[0].device
+    assumed = sum(not arm.measured for arm in arms)
+    lines = [f"Hours of training on {place}, validation and translation of the test sets left out."]
+    if assumed < len(arms):
+        lines.append(f"{len(arms) - assumed} arms by a speed that was measured there.")
+    if assumed:
+        peak = arms[0].peak
+        lines.append(
+            f"{assumed} arms by an assumed utilisation of {UTILISATION:.0%} of {peak / 1e12:,.3g} TFLOP/s; "
+            "--measure 20 trains each on 20 batches to know better."
+        )
+    lines.append("Memory: weights, gradients, Adam's averages, and what one batch keeps for the backward pass in fp32.")
+    return lines

@@ -1,0 +1,101 @@
+"""``match=parameters`` and ``match=flops``: models of equal size, so that the comparison is of architectures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from triptych import accounting
+from triptych.commands.hydra_app import compose_run
+from triptych.errors import UserError, require_one_of
+from triptych.models.base import TranslationModel
+from triptych.vocabulary import Vocabulary
+
+TOLERANCE = 0.02
+LARGEST = 2**16
+"""Of a size that is solved for."""
+SAMPLED = 1000
+"""Points of training at which lambda is asked for."""
+
+
+def resolve_reference(config: DictConfig, overrides: Sequence[str]) -> None:
+    """Puts the reference's own config into ``config.match.model``: what the arm changes of its model is left out.
+
+    Raises:
+        UserError: ``match`` names no measure.
+    """
+    if config.match is None:
+        return
+    require_one_of(("parameters", "flops"), "match", by=config.match.by)
+    kept = [
+        one for one in overrides if one.lstrip("+~").partition("=")[0].split(".")[0] not in ("model", "arm", "hydra")
+    ]
+    reference = compose_run([*kept, f"model={config.match.reference}"])
+    with open_dict(config.match):
+        config.match.model = OmegaConf.to_container(reference.model, resolve=True)
+
+
+def matched(config: DictConfig, vocabulary: Vocabulary, lengths: tuple[int, int]) -> dict[str, int]:
+    """The sizes, by argument, that bring ``config.model`` within ``TOLERANCE`` of the reference; none if it is there.
+
+    The first group of ``TranslationModel.sizes`` that can do it is enough; otherwise it stays at its nearest value, and
+    the next group does the rest. FLOPs are those of training by ``config.loss``.
+
+    Args:
+        config: resolved, with ``match.model``.
+        vocabulary: of the tokenizer.
+        lengths: source and target tokens of a pair, for FLOPs a token.
+
+    Raises:
+        UserError: the model has no sizes that could do it.
+    """
+
+    autoencode = instantiate(config.loss).autoencode
+    predicted = sum(autoencode(step / SAMPLED) > 0 for step in range(SAMPLED)) / SAMPLED
+
+    def measure(model: Any) -> float:
+        built = _on_meta(model, vocabulary)
+        if config.match.by == "parameters":
+            return accounting.parameters(built)[1]
+        skipped = (1 - predicted) * built.source_prediction_flops(lengths[0])
+        return (built.flops(*lengths) - skipped) / sum(lengths)
+
+    model: Any = OmegaConf.to_container(config.model, resolve=True)
+    wanted = measure(config.match.model)
+    sizes: dict[str, int] = {}
+    if abs(measure(model) / wanted - 1) <= TOLERANCE:
+        return {}
+    for group in _on_meta(model, vocabulary).sizes:
+
+        def of_size(size: int, given: Any = model | sizes, group: tuple[str, ...] = group) -> float:
+            return measure({**given, **dict.fromkeys(group, size)})
+
+        sizes |= dict.fromkeys(group, nearest(of_size, wanted))
+        if abs(measure(model | sizes) / wanted - 1) <= TOLERANCE:
+            return sizes
+    reached = f"the nearest has {measure(model | sizes):,.0f}" if sizes else "it has no sizes to change"
+    raise UserError(
+        f"match={config.match.by} cannot bring {model['_target_'].rpartition('.')[2]} to the {wanted:,.0f} of "
+        f"{config.match.reference}; {reached}."
+    )
+
+
+def nearest(measure: Callable[[int], float], wanted: float) -> int:
+    """The size from 1 to ``LARGEST`` whose measure, which rises with it, is nearest to the one wanted."""
+    low, high = 1, 2
+    while high < LARGEST and measure(high) < wanted:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if measure(middle) < wanted else (low, middle)
+    return min(low, high, key=lambda size: abs(measure(size) - wanted))
+
+
+def _on_meta(config: Any, vocabulary: Vocabulary) -> TranslationModel:
+    """Shapes without values."""
+    with torch.device("meta"):
+        return instantiate(config, vocabulary=vocabulary)

@@ -1,0 +1,133 @@
+"""``triptych train -m``: which arms a sweep has, and how each of them fares."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+
+from triptych import sweeps
+from triptych.commands.explain import explain
+from triptych.commands.hydra_app import hydra_of_its_own
+from triptych.errors import UserError
+from triptych.runs import Busy
+from triptych.sweeps import FAILED, FINISHED, RUNNING, Arm
+
+MULTIRUN = ("-m", "--multirun")
+
+
+def arms_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | None:
+    """The config that the arms of a command line share, and the overrides of each; None where it names one run.
+
+    A sweeper other than Hydra's own decides on its arms as it goes along, so that none is known: the list is empty.
+    """
+    overrides = [argument for argument in arguments if not argument.startswith("-")]
+    with hydra_of_its_own() as loader:
+        config = loader.load_configuration(
+            "train", overrides=overrides, run_mode=RunMode.MULTIRUN, validate_sweep_overrides=False
+        )
+        if not set(MULTIRUN) & set(arguments) and config.hydra.mode != RunMode.MULTIRUN:
+            return None
+        if not str(config.hydra.sweeper._target_).endswith("BasicSweeper"):
+            return config, []
+        refuse_several(overrides)
+        params = [f"{key}={value}" for key, value in (config.hydra.sweeper.params or {}).items()]
+        parsed = OverridesParser.create(loader).parse_overrides([*params, *overrides])
+    return config, BasicSweeper.split_arguments(parsed, None)[0]
+
+
+def refuse_several(overrides: Sequence[str]) -> None:
+    """Raises ``UserError`` for a sweep over experiments, each of which names arms of its own."""
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key == "experiment" and "," in value:
+            raise UserError(f"experiment={value} names several studies; start a sweep for each of them.")
+
+
+class Sweep:
+    """A sweep of one command line: planned before the first arm, told of after the last.
+
+    Args:
+        arguments: of ``triptych train``.
+        config: what its arms share.
+        arms: the overrides of each.
+    """
+
+    def __init__(self, arguments: Sequence[str], config: DictConfig, arms: Sequence[Sequence[str]]) -> None:
+        self.arguments = arguments
+        self.output = Path(config.output).expanduser()
+        self.planned = sweeps.plan(self.output, study_of(config), arms)
+
+    @property
+    def arms(self) -> list[Arm]:
+        """As they stand now."""
+        now = {arm.identity: arm for arm in sweeps.read_arms(self.output)}
+        return [now[arm.identity] for arm in self.planned] or list(now.values())
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether another process has, or had, an arm in hand."""
+        return any(arm.status not in (FAILED, FINISHED) for arm in self.arms)
+
+    def finish(self) -> int:
+        """Names the arms that failed, and the command that tries them again; the exit status."""
+        finished, failed = ([arm for arm in self.arms if arm.status == status] for status in (FINISHED, FAILED))
+        print(f"{len(finished)} of {len(self.arms)} arms are finished: {self.output}", flush=True)
+        for arm in failed:
+            print(f"triptych: {' '.join(arm.overrides)}: {arm.reason}", file=sys.stderr)
+        if failed:
+            command = shlex.join(["triptych", "train", *self.arguments])
+            print(f"triptych: {len(failed)} of {len(self.arms)} arms failed; again: {command}", file=sys.stderr)
+        return 0 if len(finished) == len(self.arms) else 2
+
+
+def study_of(config: DictConfig) -> str | None:
+    return OmegaConf.select(config, "study.name")
+
+
+def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> None:
+    """One arm of a sweep, whose failure is written down and does not stop the others.
+
+    Args:
+        train: makes the run; ``Busy`` where another process has it in hand.
+        config: of the arm.
+        wait: for that process, to go on where it was killed; otherwise the arm is left to it.
+    """
+    output, overrides = Path(config.output).expanduser(), list(HydraConfig.get().overrides.task)
+    (arm,) = sweeps.plan(output, study_of(config), [overrides])
+    if wait and arm.status in (FINISHED, FAILED):
+        return
+
+    def note(status: str, reason: str | None = None) -> None:
+        folder = None if config.run_dir is None else Path(config.run_dir).name
+        if rank_zero():
+            sweeps.note(output, arm, status, run=folder, reason=reason)
+
+    print(f"arm {arm.place}: {' '.join(arm.overrides)}", flush=True)
+    try:
+        train(config, wait=wait, begin=lambda: note(RUNNING))
+        note(FINISHED)
+    except Busy:
+        print("another process trains it.", flush=True)
+    except Exception as error:
+        reason = explain(error)
+        if reason is None:
+            traceback.print_exc()
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        note(FAILED, reason)
+        print(f"failed: {reason}", file=sys.stderr, flush=True)
+
+
+def rank_zero() -> bool:
+    """Whether this is the first process of its training."""
+    from lightning.pytorch.utilities.rank_zero import rank_zero_only  # not for --help
+
+    return getattr(rank_zero_only, "rank", 0) == 0

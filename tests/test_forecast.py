@@ -1,0 +1,91 @@
+"""`triptych forecast` says what training then counts."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import compose_train, triptych
+from hydra.utils import instantiate
+from torch.utils.flop_counter import FlopCounterMode
+
+from triptych import accounting
+from triptych.batch import Batch
+from triptych.commands import schema
+from triptych.commands.estimate import UTILISATION, estimate
+from triptych.commands.prepare import prepare
+from triptych.data.batching import Stream
+from triptych.errors import UserError
+
+schema.register()
+ARMS = [["model=rnn_luong"], ["model=transformer"], ["model=lm4mt", "loss=decayed"]]
+SMOKE = ["scale=smoke", "data.train=300", "tokenizer=char", "budget.steps=6", "validation.every=6"]
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
+def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [*SMOKE, *arm, f"cache={tmp_path / 'cache'}"]
+    before = estimate(command, None, None)
+    assert not before.measured
+    assert before.seconds == pytest.approx(before.flops / (UTILISATION * before.peak))
+    done = triptych("train", *command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("runs/*/result.json")
+    train = json.loads(path.read_text())["train"]
+    assert (before.steps, before.tokens, before.flops) == (
+        train["steps"],
+        train["tokens_src"] + train["tokens_tgt"],
+        train["flops"],
+    )
+    checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
+    assert before.disk == pytest.approx(checkpoints, rel=0.25)
+    monkeypatch.setattr(accounting, "device_name", lambda _: train["device"])  # with the threads of that process
+    after = estimate(command, None, None)
+    assert after.measured
+    assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
+def test_flops_are_those_that_pytorch_counts(arm: list[str], tmp_path: Path) -> None:
+    """Of a real step, forward and backward, without padding: every pair alone, and in double precision, for which no
+    fused kernel hides its products."""
+    command = [*SMOKE, *arm, "budget.steps=1", f"cache={tmp_path}"]
+    said = estimate(command, None, None)
+    config = compose_train(*command)
+    prepared = prepare(config, instantiate(config.data))
+    store, model, loss = prepared.stores["train"], prepared.model.double().train(), instantiate(config.loss)
+    stream = Stream(store.lengths, tokens=config.batch.tokens, seed=config.seed, size=1)
+    (window,) = islice(stream.windows(), 1)
+    counted = 0
+    for row in np.concatenate(window.batches).tolist():
+        src, tgt = store.pair(row)
+        batch = Batch.from_ids([src.tolist()], [tgt.tolist()])
+        with FlopCounterMode(display=False) as counter:
+            prediction = model(batch)
+            logits = prediction.hidden @ prediction.weight.T
+            logits.logsumexp(-1).sum().backward()
+        counted += counter.get_total_flops()
+    assert loss.autoencode(0.0) in (0.0, 1.0)
+    assert said.flops == pytest.approx(counted, rel=0.02)
+
+
+def test_the_table(tmp_path: Path) -> None:
+    arms = ["experiment=decoding", "checkpoint.average=1", "scale=smoke", f"cache={tmp_path}"]
+    done = triptych("forecast", *arms, "--device", "H200", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("shared") == 3 * 11
+    assert "assumed utilisation of 35% of 989 TFLOP/s" in done.stdout
+    assert not (tmp_path / "runs").exists()
+    done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
+    assert "1 arms by a speed that was measured there." in done.stdout
+    done = triptych("forecast", *SMOKE, "--device", "abacus", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("triptych: device abacus is unknown; choose one of H200, ")
+
+
+def test_an_unknown_peak() -> None:
+    with pytest.raises(UserError, match="abacus"):
+        accounting.datasheet_peak("abacus")

@@ -1,0 +1,186 @@
+"""A sweep survives: kills, failures, a second start; arms that share their weights are trained once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import triptych
+
+from triptych import runs, sweeps
+from triptych.commands import schema
+from triptych.commands.sweep import arms_of
+from triptych.errors import UserError
+
+TINY = ["scale=smoke", "budget.steps=12", "validation.every=3", "data.train=300", "tokenizer=char", "cache=../cache"]
+ARMS = ["model=rnn_luong,transformer,lm4mt", "seed=1,2"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sweeps of one module share a cache."""
+    return tmp_path_factory.mktemp("sweeps")
+
+
+def place(home: Path, name: str) -> Path:
+    folder = home / name
+    folder.mkdir()
+    return folder
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "triptych", "train", "-m", *TINY, *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def figures(folder: Path) -> dict[str, Any]:
+    """What every run came to, but for what depends on the clock."""
+    found = {}
+    for path in folder.glob("runs/*/result.json"):
+        result = json.loads(path.read_text())
+        for scores in result["test"].values():
+            scores.pop("seconds")
+        kept = ("steps", "tokens_src", "tokens_tgt", "flops")
+        train = {key: result["train"][key] for key in kept}
+        found[result["run"]] = [result["test"], result["validation"], result["data"], train]
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(home: Path) -> dict[str, Any]:
+    folder = place(home, "whole")
+    done = triptych("train", "-m", *TINY, *ARMS, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "6 of 6 arms are finished: runs" in done.stdout
+    return figures(folder)
+
+
+def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path, whole: dict[str, Any]) -> None:
+    folder, chance = place(home, "killed"), random.Random(0)
+    for _ in range(5):
+        process = start(folder, *ARMS)
+        time.sleep(chance.uniform(4, 9))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    process = start(folder, *ARMS)
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
+    assert figures(folder) == whole
+    assert {arm.status for arm in sweeps.read_arms(folder / "runs")} == {"finished"}
+
+
+def test_of_two_starts_each_arm_is_trained_once(home: Path, whole: dict[str, Any]) -> None:
+    folder = place(home, "twice")
+    both = [start(folder, *ARMS) for _ in range(2)]
+    said = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    trained = [line for text in said for line in text.splitlines() if line.startswith("run: ")]
+    assert len(trained) == len(set(trained)) == 6
+    assert figures(folder) == whole
+
+
+def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
+    folder = place(home, "failing")
+    command = ["train", "-m", *TINY, "model.num_heads=3,4", "budget.steps=3"]
+    done = triptych(*command, cwd=folder)
+    assert done.returncode == 2
+    assert "1 of 2 arms are finished: runs" in done.stdout
+    *_, failed, again = done.stderr.splitlines()
+    assert "model.num_heads=3" in failed
+    assert failed.endswith("choose heads that divide it, or set model.d_k and model.d_v.")
+    assert again.startswith("triptych: 1 of 2 arms failed; again: triptych train -m scale=smoke")
+    arms = sweeps.read_arms(folder / "runs")
+    assert [arm.status for arm in arms] == ["failed", "finished"]
+    assert arms[0].reason is not None
+    assert arms[1].run is not None
+    assert (folder / "runs" / arms[1].run / "result.json").exists()
+    assert "failed: " in triptych(*command, cwd=folder).stderr
+
+
+def test_weights_that_are_shared_are_trained_once(home: Path) -> None:
+    folder = place(home, "shared")
+    kept = ["checkpoint.keep=3", "checkpoint.average=1,3", "search.beam_size=1,2"]
+    done = triptych("train", "-m", *TINY, *kept, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(path.read_text()) for path in folder.glob("runs/*/result.json")]
+    assert len({result["config_hash"] for result in results}) == 4
+    assert len({result["training_hash"] for result in results}) == 1
+    assert sum("weights_of" in result for result in results) == 3
+    alone = triptych("train", *TINY, "checkpoint.keep=3", "checkpoint.average=3", "search.beam_size=2", cwd=folder)
+    assert "finished before" in alone.stdout
+    again = place(home, "alone")
+    triptych("train", *TINY, "checkpoint.keep=3", "checkpoint.average=3", "search.beam_size=2", cwd=again)
+    (one,) = figures(again).values()
+    assert one in figures(folder).values()
+
+
+def test_what_match_solves_for_is_trained_and_shared(home: Path) -> None:
+    folder = place(home, "match")
+    done = triptych("train", "-m", *TINY, "match=parameters", "model=rnn_luong", "search.beam_size=1,2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "match: hidden_size=" in done.stdout
+    ours = [json.loads(path.read_text())["model"] for path in folder.glob("runs/*/result.json")]
+    triptych("train", *TINY, "output=other", cwd=folder)
+    (path,) = folder.glob("other/*/result.json")
+    theirs = json.loads(path.read_text())["model"]["parameters_non_embedding"]
+    assert len(ours) == 2
+    assert all(abs(model["parameters_non_embedding"] / theirs - 1) <= 0.02 for model in ours)
+
+
+def test_one_study_a_sweep(tmp_path: Path) -> None:
+    done = triptych("train", "-m", "experiment=schedule,positions", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "triptych: experiment=schedule,positions names several studies; start a sweep for each of them.\n",
+    )
+
+
+def test_a_run_in_hand_is_left_alone(home: Path) -> None:
+    folder = place(home, "busy")
+    assert triptych("train", *TINY, "budget.steps=3", cwd=folder).returncode == 0
+    (result,) = folder.glob("runs/*/result.json")
+    result.unlink()
+    with runs.held(folder / "runs", result.parent.name[-8:]):
+        done = triptych("train", *TINY, "budget.steps=3", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("triptych: another process trains runs/")
+
+
+def test_arms_of_a_command_line() -> None:
+    schema.register()
+    assert arms_of(["model=lm4mt"]) is None
+    found = arms_of(["experiment=architectures", "scale=smoke", "seed=1,2"])
+    assert found is not None
+    assert found[0].study.name == "architectures"
+    models = ["rnn_none", "rnn_bahdanau", "rnn_luong", "transformer", "lm4mt"]
+    assert [arm[0] for arm in found[1]][::2] == [f"model={name}" for name in models]
+    found = arms_of(["-m", "model=lm4mt,transformer"])
+    assert found is not None
+    assert len(found[1]) == 2
+
+
+def test_arms_keep_their_places(tmp_path: Path) -> None:
+    first = sweeps.plan(tmp_path, "s", [["a=1", "output=x", "data.dir=/far"], ["a=2"]])
+    assert [(arm.place, arm.overrides) for arm in first] == [(1, ("a=1", "data.dir=far")), (2, ("a=2",))]
+    sweeps.note(tmp_path, first[1], "failed", reason="no")
+    assert len({sweeps.identify([f"data.dir={place}"]) for place in ("/near", "/far")}) == 2
+    second = sweeps.plan(tmp_path, "s", [["a=3"], ["a=2"], ["data.dir=/far", "a=1"]])
+    assert [(arm.place, arm.status) for arm in second] == [(3, "waiting"), (2, "failed"), (1, "waiting")]
+    assert [arm.place for arm in sweeps.read_arms(tmp_path)] == [1, 2, 3]
+    (tmp_path / "arms" / "009-broken.json").write_text("{}")
+    with pytest.raises(UserError, match=r"009-broken.json cannot be read"):
+        sweeps.read_arms(tmp_path)
