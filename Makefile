@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare test lint bench
+.PHONY: compare test lint bench studies
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -17,6 +17,15 @@ BIN := .venv/bin
 compare: .venv/installed
 	$(BIN)/triptych train -m experiment=architectures scale=toy output=runs/compare
 	$(BIN)/triptych report runs/compare
+
+SCALE ?= multi30k
+STUDIES := $(patsubst conf/experiment/%.yaml,%,$(wildcard conf/experiment/*.yaml))
+
+studies: $(STUDIES:%=study-%)
+
+study-%: .venv/installed
+	$(BIN)/triptych train -m experiment=$* scale=$(SCALE) output=runs/$(SCALE)/$*
+	$(BIN)/triptych report runs/$(SCALE)/$*
 
 bench: .venv/installed-test
 	$(BIN)/python -m benchmarks.cpu

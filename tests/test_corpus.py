@@ -42,6 +42,8 @@ def read(folder: Path, **changes: object) -> Corpus:
         "cache": str(folder / "cache"),
         "max_length": 100,
         "max_length_ratio": None,
+        "directions": None,
+        "pivot": None,
     }
     return TextCorpus(**{**settings, **changes})
 

@@ -85,7 +85,7 @@ def test_what_it_has_no_form_for_is_refused(
 def test_the_command(tmp_path: Path) -> None:
     trained = triptych("train", "scale=smoke", "output=runs", "cache=cache", cwd=tmp_path)
     assert trained.returncode == 0, trained.stderr
-    (run,) = (tmp_path / "runs").iterdir()
+    (run,) = (tmp_path / "runs").glob("[!.]*")
     done = triptych("export", f"run={run}", "output=exported", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "log-probabilities of our translations: the same within" in done.stdout

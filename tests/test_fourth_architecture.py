@@ -62,6 +62,6 @@ def test_one_class_and_one_yaml(tmp_path: Path) -> None:
         return done.stdout
 
     command("train", "--config-dir", "conf", "model=bag", "scale=smoke", "cache=cache")
-    (run,) = (tmp_path / "runs").iterdir()
+    (run,) = (tmp_path / "runs").glob("[!.]*")
     assert command("translate", f"run={run}", stdin="The dog sleeps.\n\nThe cat sleeps.\n").count("\n") == 3
     assert "bag scale=smoke" in command("report", "runs")

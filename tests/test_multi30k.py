@@ -66,6 +66,8 @@ def load(tmp_path: Path, server: ThreadingHTTPServer | None = None, **changes: o
         "test": ["test_2016_flickr"],
         "max_length": None,
         "max_length_ratio": None,
+        "directions": None,
+        "pivot": None,
     }
     return Multi30k(**{**settings, **changes})
 

@@ -100,7 +100,7 @@ def trained(request: pytest.FixtureRequest, files: Path, tmp_path_factory: pytes
     folder = tmp_path_factory.mktemp(request.param)
     budget = ["budget.steps=4", "validation.every=2", "log_every=1", "loss=decayed"]
     assert command(folder, "train", *data(files), f"model={request.param}", *budget) == 0
-    (run,) = (folder / "runs").iterdir()
+    (run,) = (folder / "runs").glob("[!.]*")
     return run
 
 
@@ -167,7 +167,7 @@ def test_training_refuses(
     said = capsys.readouterr().err
     assert len(said.strip().splitlines()) == 1
     assert all(word in said for word in words), said
-    assert not (tmp_path / "runs").exists()
+    assert not list((tmp_path / "runs").glob("[!.]*"))
 
 
 def test_positions_must_hold_the_longest_translation_of_a_translation(

@@ -1,0 +1,70 @@
+"""Every study of conf/experiment runs at `scale=smoke`, and its report has a row for each of its arms."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, triptych
+
+from triptych import sweeps
+from triptych.commands import schema
+from triptych.commands.sweep import arms_of
+
+STUDIES = sorted(path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml"))
+WORDS = {
+    "en": ("a", "dog", "cat", "runs", "sleeps", "red", "blue", "house", "sees", "tree"),
+    "fr": ("un", "chien", "chat", "court", "dort", "rouge", "bleu", "maison", "voit", "arbre"),
+    "de": ("ein", "Hund", "Katze", "läuft", "schläft", "rot", "blau", "Haus", "sieht", "Baum"),
+}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def three_languages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Overrides by which a study of three languages does without a download."""
+    folder = tmp_path_factory.mktemp("text")
+    for split, count in (("train", 300), ("val", 10), ("test", 10)):
+        for language, words in WORDS.items():
+            lines = [" ".join(words[i * (3 + j) % 10] for j in range(3 + i % 5)) for i in range(1, count + 1)]
+            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in lines))
+    return ["data=text", f"data.dir={folder}", "tokenizer.vocab_size=320"]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_and_its_report(study: str, cache: Path, three_languages: list[str], tmp_path: Path) -> None:
+    text = three_languages if study == "zero_shot" else []
+    command = ["train", "-m", f"experiment={study}", "scale=smoke", f"cache={cache}", *text]
+    done = triptych(*command, "output=runs", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    schema.register()
+    sweep = arms_of(command[1:])
+    assert sweep is not None
+    arms = sweep[1]
+    found = sweeps.read_arms(tmp_path / "runs")
+    assert [arm.status for arm in found] == ["finished"] * len(arms)
+    assert {arm.study for arm in found} == {study}
+    reported = triptych("report", "runs", cwd=tmp_path)
+    assert reported.returncode == 0, reported.stderr
+    with (tmp_path / "runs" / "report.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["seeds"] == "1"]
+    assert len(rows) == len(arms)
+    for form in ("md", "tex", "html"):
+        assert (tmp_path / "runs" / f"report.{form}").stat().st_size
+
+
+def test_every_study_has_its_page() -> None:
+    for study in STUDIES:
+        page = (ROOT / "experiments" / study / "README.md").read_text()
+        assert f"experiment={study}" in page
+
+
+def test_an_unknown_study(tmp_path: Path) -> None:
+    done = triptych("train", "-m", "experiment=nothing", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("triptych: experiment=nothing is unknown; choose one of architectures, decoding,")
