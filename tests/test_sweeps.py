@@ -93,6 +93,14 @@ def test_of_two_starts_each_arm_is_trained_once(home: Path, whole: dict[str, Any
     assert figures(folder) == whole
 
 
+def test_arms_side_by_side(home: Path, whole: dict[str, Any]) -> None:
+    folder = place(home, "joblib")
+    launcher = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+    done = triptych("train", "-m", *TINY, *ARMS, *launcher, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert figures(folder) == whole
+
+
 def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     folder = place(home, "failing")
     command = ["train", "-m", *TINY, "model.num_heads=3,4", "budget.steps=3"]

@@ -42,14 +42,15 @@ def config_hash(config: DictConfig, data: str, *, leaving_out: Sequence[str] = (
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 
+def identifying(overrides: Sequence[str]) -> list[str]:
+    """The overrides that say what a run computes."""
+    return [one for one in overrides if re.split(r"[./=]", one.lstrip("+~"))[0] not in (*UNIDENTIFYING, "hydra")]
+
+
 def telling(overrides: Sequence[str]) -> list[str]:
-    """The overrides that say what a run computes; of a path, its last part."""
-    told = []
-    for override in overrides:
-        key, _, value = override.partition("=")
-        if re.split(r"[./]", key.lstrip("+~"))[0] not in (*UNIDENTIFYING, "hydra"):
-            told.append(f"{key}={Path(value).name}" if "/" in value else override)
-    return told
+    """The same to be read: of a path, its last part."""
+    pairs = [one.partition("=") for one in identifying(overrides)]
+    return [f"{key}{equals}{Path(value).name if '/' in value else value}" for key, equals, value in pairs]
 
 
 def run_name(overrides: Sequence[str], digest: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from triptych.errors import UserError
-from triptych.runs import UNIDENTIFYING, telling, write_json
+from triptych.runs import identifying, telling, write_json
 
 WAITING, RUNNING, FINISHED, FAILED = "waiting", "running", "finished", "failed"
 
@@ -39,8 +39,7 @@ class Arm:
 
 def identify(overrides: Sequence[str]) -> str:
     """Of an arm, whatever the order of its overrides, and wherever its run goes."""
-    given = [one for one in overrides if one.lstrip("+~").split("=")[0].split(".")[0] not in (*UNIDENTIFYING, "hydra")]
-    return hashlib.sha256("\n".join(sorted(given)).encode()).hexdigest()[:8]
+    return hashlib.sha256("\n".join(sorted(identifying(overrides))).encode()).hexdigest()[:8]
 
 
 def read_arms(folder: Path) -> list[Arm]:
