@@ -56,7 +56,8 @@ def make_run(
         "version": "0.1.0",
         "seed": seed,
         "model": {"name": "rnn", "parameters": 2_000_000, "parameters_non_embedding": 1_500_000},
-        "data": {"name": "toy", "fingerprint": "data-print", "token_stream": f"stream of {seed}"},
+        "data": {"name": "toy", "fingerprint": "data-print", "token_stream": f"stream of {seed}"}
+        | {"token_stream_after": {"1": f"beginning of {seed}"}},
         "tokenizer": {"name": "spm", "fingerprint": "tokenizer-print", "vocab_size": 100},
         "train": {"steps": 100, "tokens_src": 3e6, "tokens_tgt": 4e6, "flops": 5.25e15, "flops_6nd": 6e15}
         | {"seconds": 90.0, "tokens_per_second": 1000.0, "device": "cpu", "peak_flops": 2e12, "mfu": 0.25}

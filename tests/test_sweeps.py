@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import random
@@ -67,6 +68,31 @@ def whole(home: Path) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     assert "6 of 6 arms are finished: runs" in done.stdout
     return figures(folder)
+
+
+@pytest.mark.usefixtures("whole")
+def test_seeds_of_a_sweep_are_one_row(home: Path) -> None:
+    done = triptych("report", str(home / "whole" / "runs"), cwd=home)
+    assert done.returncode == 0, done.stderr
+    with (home / "whole" / "runs" / "report.csv").open() as file:
+        rows = [(row["label"], row["seeds"]) for row in csv.DictReader(file)]
+    assert rows == [("rnn_luong", "2"), ("transformer", "2"), ("lm4mt", "2")]
+
+
+@pytest.mark.usefixtures("whole")
+def test_sweeps_do_not_mix(home: Path) -> None:
+    done = triptych("train", "-m", "experiment=schedule", *TINY, "output=whole/runs", cwd=home)
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "triptych: whole/runs holds the arms of a sweep of no study; give this sweep an output="
+    )
+
+
+def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
+    done = triptych("train", "-m", "model=transformer,lm4nt", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("triptych: model=lm4nt is unknown; choose one of ")
+    assert not list(tmp_path.glob("runs/arms/*"))
 
 
 def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path, whole: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 from triptych.accounting import DATASHEET_PEAKS
 from triptych.runs import SCORING, config_hash, write_json
 
-APART = (*SCORING, "seed", "budget", "validation", "checkpoint", "log_every", "optimizer.schedule", "data.test")
+APART = (*SCORING, "seed", "budget", "validation", "checkpoint", "log_every", "optimizer.schedule")
 """Keys that change what a training comes to, and hardly its speed."""
 
 

@@ -59,8 +59,17 @@ def read_arms(folder: Path) -> list[Arm]:
 
 
 def plan(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -> list[Arm]:
-    """The arms of a sweep, each with a file; those that an earlier sweep has planned keep their places."""
+    """The arms of a sweep, each with a file; those that an earlier sweep has planned keep their places.
+
+    Raises:
+        UserError: the folder holds the arms of another study.
+    """
     known = {arm.identity: arm for arm in read_arms(folder)}
+    if others := {arm.study for arm in known.values()} - {study}:
+        raise UserError(
+            f"{folder} holds the arms of {' and '.join(sorted(other or 'a sweep of no study' for other in others))}; "
+            "give this sweep an output=… of its own."
+        )
     place = max((arm.place for arm in known.values()), default=0)
     arms = []
     for overrides in sweep:
@@ -80,4 +89,12 @@ def note(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason:
 
 def write(folder: Path, arm: Arm) -> None:
     stored = {key: value for key, value in asdict(arm).items() if key != "identity"}
-    write_json(folder / "arms" / f"{arm.place:03d}-{arm.identity}.json", stored)
+    write_json(_path(folder, arm), stored)
+
+
+def forget(folder: Path, arm: Arm) -> None:
+    _path(folder, arm).unlink(missing_ok=True)
+
+
+def _path(folder: Path, arm: Arm) -> Path:
+    return folder / "arms" / f"{arm.place:03d}-{arm.identity}.json"

@@ -169,12 +169,18 @@ def activation_bytes(prepared: Prepared, loss: torch.nn.Module, batch_tokens: in
     rows = np.flatnonzero(longest <= np.median(longest))[: max(1, int(SAMPLE / np.median(longest)))]
     pairs = [store.pair(int(row)) for row in rows]
     batch = Batch.from_ids([src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs])
-    weights = {parameter.untyped_storage().nbytes() for parameter in prepared.model.parameters()}
+    weights = {parameter.untyped_storage().data_ptr() for parameter in prepared.model.parameters()}
+    vocabulary = {
+        parameter.untyped_storage().nbytes()
+        for parameter in prepared.model.parameters()
+        if len(parameter) == len(prepared.tokenizer.vocabulary_pieces("tgt"))
+    }
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        if storage.nbytes() not in weights:  # they, and their gradients, do not grow with the batch
+        # The output matrix's gradient, which the loss keeps, does not grow with the batch.
+        if storage.data_ptr() not in weights and storage.nbytes() not in vocabulary:
             kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from triptych import accounting
+from triptych import accounting, runs
 from triptych.commands.hydra_app import compose_run
 from triptych.errors import UserError, require_one_of
 from triptych.models.base import TranslationModel
@@ -31,9 +32,8 @@ def resolve_reference(config: DictConfig, overrides: Sequence[str]) -> None:
     if config.match is None:
         return
     require_one_of(("parameters", "flops"), "match", by=config.match.by)
-    kept = [
-        one for one in overrides if one.lstrip("+~").partition("=")[0].split(".")[0] not in ("model", "arm", "hydra")
-    ]
+    told = runs.identifying(overrides)
+    kept = [one for one in told if re.split(r"[.=]", one.lstrip("+~"))[0] not in ("model", "arm")]
     reference = compose_run([*kept, f"model={config.match.reference}"])
     with open_dict(config.match):
         config.match.model = OmegaConf.to_container(reference.model, resolve=True)

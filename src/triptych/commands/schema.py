@@ -147,6 +147,8 @@ def check(config: DictConfig) -> None:
             f"budget has {' and '.join(given) or 'nothing'}; give exactly one of budget.steps, budget.epochs, "
             "budget.tokens and budget.flops, and set the others to null."
         )
+    if config.budget.flops is not None and not math.isfinite(config.budget.flops):
+        raise UserError(f"budget.flops={config.budget.flops} is no number of FLOPs; give one.")
     positive = {
         f"budget.{given[0]}": math.floor(config.budget[given[0]]),  # FLOPs are more than an integer holds
         "batch.tokens": config.batch.tokens,

@@ -64,7 +64,14 @@ class Sweep:
     def __init__(self, arguments: Sequence[str], config: DictConfig, arms: Sequence[Sequence[str]]) -> None:
         self.arguments = arguments
         self.output = Path(config.output).expanduser()
+        before = {arm.identity for arm in sweeps.read_arms(self.output)}
         self.planned = sweeps.plan(self.output, study_of(config), arms)
+        self.new = [arm for arm in self.planned if arm.identity not in before]
+
+    def withdraw(self) -> None:
+        """Takes back what was planned, where the configuration of an arm is a mistake, by which none begins."""
+        for arm in self.new:
+            sweeps.forget(self.output, arm)
 
     @property
     def arms(self) -> list[Arm]:
@@ -111,9 +118,16 @@ def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> Non
         if rank_zero():
             sweeps.note(output, arm, status, run=folder, reason=reason)
 
+    def begin() -> None:
+        """Whoever was waited for may have failed at it."""
+        now = next(one for one in sweeps.read_arms(output) if one.identity == arm.identity)
+        if wait and now.status == FAILED:
+            raise Busy(arm.identity)
+        note(RUNNING)
+
     print(f"arm {arm.place}: {' '.join(arm.overrides)}", flush=True)
     try:
-        train(config, wait=wait, begin=lambda: note(RUNNING))
+        train(config, wait=wait, begin=begin)
         note(FINISHED)
     except Busy:
         print("another process trains it.", flush=True)

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych import runs
 from triptych.commands import schema
+from triptych.commands.explain import explain
 from triptych.commands.hydra_app import require_values, run
 from triptych.commands.sweep import MULTIRUN, Sweep, arms_of, as_arm, rank_zero
 from triptych.errors import UserError
@@ -47,8 +48,11 @@ def main(arguments: list[str]) -> int:
         run("train", partial(as_arm, train, wait=False), arguments)
         if sweep.unfinished:
             run("train", partial(as_arm, train, wait=True), arguments)
-    except Exception as error:  # of a launcher whose process died
-        print(f"triptych: the sweep broke off: {' '.join(str(error).split())}", file=sys.stderr)
+    except Exception as error:
+        if explain(error) is not None:  # of the configuration, which Hydra composes for all arms before the first
+            sweep.withdraw()
+            raise
+        print(f"triptych: the launcher broke off: {' '.join(str(error).split())}", file=sys.stderr)
     return sweep.finish()
 
 

@@ -56,7 +56,8 @@ class Run:
     def recipe(self) -> str:
         """Everything but the seed, as text: runs that agree in it are seeds of one config."""
         result = self.result or {}
-        data = {key: value for key, value in (result.get("data") or {}).items() if key != "token_stream"}
+        told = (result.get("data") or {}).items()
+        data = {key: value for key, value in told if not key.startswith("token_stream")}
         config = {key: value for key, value in self.config.items() if key not in UNIDENTIFYING}
         named = result.get("model") if config else self.overrides
         return json.dumps([named, data, _without_seed(config)], sort_keys=True, default=str)

@@ -179,7 +179,10 @@ def compare(tests: PairedTests, rows: Sequence[Row], reference: str | None) -> T
     return Table(
         title=f"Significance, {tests.test_set}",
         cells=pd.DataFrame(cells, columns=header),
-        notes=_notes(base, "reference" if named else "best arm with translations", several),
+        notes=[
+            *_notes(base, "reference" if named else "best arm with translations", several),
+            *([] if named or reference is None else [f"The study's reference, {reference}, is not among these arms."]),
+        ],
         rows=shown,
     )
 
@@ -212,6 +215,6 @@ def _notes(base: Row, what: str, several: bool) -> list[str]:
     if several:
         notes.append(
             "Several seeds: the difference of their mean BLEU; a sentence's translations by all seeds are exchanged "
-            "together."
+            "together. The test is of these trained models: what another seed would change, ± tells, and not p."
         )
     return notes

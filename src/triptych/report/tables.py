@@ -135,11 +135,19 @@ def made(runs: Sequence[Run]) -> list[str]:
     lines = []
     if sum(run.result is not None for run in runs) > len(streams):
         same = all(len(found) == 1 for found in streams.values())
+        of_flops = all((run.config.get("budget") or {}).get("flops") is not None for run in runs if run.result)
         lines.append(
             "Every run of a seed was trained on the same tokens in the same order."
             if same
+            else "Equal FLOPs: of two runs of a seed, one was trained on the beginning of the other's tokens."
+            if of_flops
             else "The runs were NOT all trained on the same tokens in the same order (see result.json)."
         )
+        if len({str((run.result or {}).get("tokenizer")) for run in runs if run.result}) > 1:
+            lines.append(
+                "The runs differ in what a piece is: what is counted by the piece (perplexity, loss, sentence "
+                "BLEU over pieces) cannot be compared."
+            )
     for test_set in test_sets(runs):
         scores = [run.tests[test_set] for run in runs if test_set in run.tests]
         lines += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ def claimed(accelerator: str, devices: int) -> Iterator[int | list[int]]:
     if devices != 1 or count < 2:
         yield devices
         return
-    folder = Path(tempfile.gettempdir()) / "triptych-gpus"
+    folder = Path(tempfile.gettempdir()) / f"triptych-gpus-{getpass.getuser()}"
     folder.mkdir(exist_ok=True)
     while True:
         for place in range(count):
