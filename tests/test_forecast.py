@@ -77,10 +77,19 @@ def test_the_table(tmp_path: Path) -> None:
     done = triptych("forecast", *arms, "--device", "H200", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("shared") == 3 * 11
-    assert "assumed utilisation of 35% of 989 TFLOP/s" in done.stdout
+    assert "an assumed 35% of a peak of 989 TFLOP/s" in done.stdout
     assert not (tmp_path / "runs").exists()
     done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
-    assert "1 arms by a speed that was measured there." in done.stdout
+    assert "Of 1 of 1 by the speed of an earlier training there." in done.stdout
+    for mistake, said in (
+        (["--device", "H1000"], "device H1000 is unknown; choose one of H200, "),
+        (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),
+        (["--measure", "1"], "--measure 1 is too few"),
+        (["--mesure", "9"], "--mesure is no option of forecast"),
+    ):
+        done = triptych("forecast", *SMOKE, *mistake, cwd=tmp_path)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert done.stderr.startswith(f"triptych: {said}")
     done = triptych("forecast", *SMOKE, "--device", "abacus", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("triptych: device abacus is unknown; choose one of H200, ")

@@ -47,6 +47,8 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["seed=many"], ["seed=many", "Integer"]),
         (["budget.steps=ten"], ["budget.steps=ten", "Integer"]),
         (["=3"], ["=3", "no such file"]),
+        (["arm=post"], ["arm=post is unknown; choose one of normalization/post."]),
+        (["arm=nothing"], ["arm=nothing is unknown", "table3/…"]),
         (["model=3"], ["model=3: there is no such file"]),
         (["cache=/dev/null/cache"], ["/dev/null"]),
         (["model.encoder_layers=0"], ["model.encoder_layers=0", "at least 1"]),

@@ -110,7 +110,7 @@ def datasheet_peak(name: str) -> tuple[float, str]:
         UserError: none of that name is known.
     """
     for part, peak, source in DATASHEET_PEAKS:
-        if part in name:
+        if re.search(rf"\b{part}\b", name):
             return peak, source
     known = ", ".join(part for part, _, _ in DATASHEET_PEAKS)
     raise UserError(f"device {name} is unknown; choose one of {known}.")

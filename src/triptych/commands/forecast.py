@@ -14,7 +14,10 @@ from triptych.commands.estimate import UTILISATION, Estimate, estimate
 from triptych.commands.sweep import arms_of
 from triptych.errors import UserError
 from triptych.report.formats import to_rich
-from triptych.report.tables import Table
+from triptych.report.tables import Table, time_unit
+
+FEWEST = 4
+"""Batches that a speed is measured by; the first quarter warms up."""
 
 
 def main(arguments: list[str]) -> int:
@@ -28,13 +31,18 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--device", help="a GPU, by its name (default: where the strategy would train here)")
     parser.add_argument(
-        "--measure", type=int, metavar="STEPS", help="train each arm for so many steps to know its speed"
+        "--measure", type=int, metavar="N", help="train each arm on N batches to know its speed on this machine"
     )
     given, overrides = parser.parse_known_args(arguments)
+    for one in overrides:
+        if one.startswith("-"):
+            raise UserError(f"{one} is no option of forecast; it has --device and --measure, and overrides key=value.")
     if given.device:
         accounting.datasheet_peak(given.device)
-    if given.measure is not None and (given.device or given.measure < 4):
-        raise UserError(f"--measure {given.measure} is of this machine, without --device, and of 4 batches or more.")
+    if given.measure is not None and given.device:
+        raise UserError("--measure trains on this machine, which is no --device; give one of the two.")
+    if given.measure is not None and given.measure < FEWEST:
+        raise UserError(f"--measure {given.measure} is too few batches to know a speed by; give {FEWEST} or more.")
     schema.register()
     found = arms_of([*overrides, "-m"])
     assert found is not None
@@ -50,7 +58,8 @@ def table(arms: Sequence[Estimate]) -> pd.DataFrame:
     """A row an arm, what an arm shares with another told once, and the sum."""
     shared = set.intersection(*(set(arm.overrides) for arm in arms)) if len(arms) > 1 else set()
     rows, seen = [], set()
-    total = {"tokens": 0, "flops": 0.0, "disk": 0, "hours": 0.0}
+    total = {"tokens": 0, "flops": 0.0, "disk": 0, "seconds": 0.0}
+    unit, scale = time_unit(sum(arm.seconds for arm in arms))
     for arm in arms:
         again = arm.training in seen
         seen.add(arm.training)
@@ -58,37 +67,44 @@ def table(arms: Sequence[Estimate]) -> pd.DataFrame:
             "tokens": 0 if again else arm.tokens,
             "flops": 0.0 if again else arm.flops,
             "disk": arm.averaged + (0 if again else arm.disk),
-            "hours": 0.0 if again else arm.seconds / 3600,
+            "seconds": 0.0 if again else arm.seconds,
         }
         total = {key: total[key] + value for key, value in cost.items()}
         label = " ".join(one for one in arm.overrides if one not in shared) or "default"
         rows.append(
-            [label, f"{arm.parameters / 1e6:.2f}", f"{arm.steps:,}", *_cells(cost, again), f"{arm.memory / 1e9:.1f}"]
+            [
+                label,
+                f"{arm.parameters / 1e6:.2f}",
+                f"{arm.steps:,}",
+                *_cells(cost, scale, again),
+                f"{arm.memory / 1e9:.2f}",
+                f"{arm.tokens / arm.seconds:,.0f}",
+            ]
         )
-    rows.append(["sum", "", "", *_cells(total, False), f"{max(arm.memory for arm in arms) / 1e9:.1f}"])
-    names = ["arm", "parameters (M)", "steps", "tokens (M)", "FLOPs", "hours", "disk (GB)", "memory (GB)"]
+    rows.append(["sum", "", "", *_cells(total, scale, False), f"{max(arm.memory for arm in arms) / 1e9:.2f}", ""])
+    names = ["arm", "parameters (M)", "steps", "tokens (M)", "FLOPs", unit, "disk (GB)", "memory (GB)", "tokens/s"]
     return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples([("", name) for name in names]))
 
 
-def _cells(cost: dict[str, float], again: bool) -> list[str]:
+def _cells(cost: dict[str, float], scale: float, again: bool) -> list[str]:
     disk = f"{cost['disk'] / 1e9:.2f}"
     if again:
         return ["shared", "shared", "shared", disk]
-    return [f"{cost['tokens'] / 1e6:.2f}", f"{cost['flops']:.2e}", f"{cost['hours']:.3f}", disk]
+    return [f"{cost['tokens'] / 1e6:.2f}", f"{cost['flops']:.2e}", f"{cost['seconds'] / scale:.2f}", disk]
 
 
 def notes(arms: Sequence[Estimate], device: str | None) -> list[str]:
-    """Where the hours are from."""
+    """Where the times are from."""
     place = device or arms[0].device
     assumed = sum(not arm.measured for arm in arms)
-    lines = [f"Hours of training on {place}, validation and translation of the test sets left out."]
+    lines = [f"Times of training on {place}, validation and translation of the test sets left out."]
     if assumed < len(arms):
-        lines.append(f"{len(arms) - assumed} arms by a speed that was measured there.")
+        lines.append(f"Of {len(arms) - assumed} of {len(arms)} by the speed of an earlier training there.")
     if assumed:
         peak = arms[0].peak
+        hint = "." if device else "; --measure 20 trains each on 20 batches to know better."
         lines.append(
-            f"{assumed} arms by an assumed utilisation of {UTILISATION:.0%} of {peak / 1e12:,.3g} TFLOP/s; "
-            "--measure 20 trains each on 20 batches to know better."
+            f"Of {assumed} of {len(arms)} by an assumed {UTILISATION:.0%} of a peak of {peak / 1e12:,.3g} TFLOP/s{hint}"
         )
     lines.append("Memory: weights, gradients, Adam's averages, and what one batch keeps for the backward pass in fp32.")
     return lines

@@ -113,6 +113,12 @@ def explain_config(error: BaseException) -> str:
     ):
         group, _, option = found[1].rpartition("/")
         return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
+    if found := re.search(r"Could not find '([^']+)'", text):  # options in folders of their own
+        group, _, option = found[1].partition("/")
+        there = sorted(p.relative_to(conf_dir() / group).with_suffix("") for p in (conf_dir() / group).rglob("*.yaml"))
+        alike = [one.as_posix() for one in there if option in (one.name, one.parent.name)]
+        told = alike or sorted({f"{one.parent.as_posix()}/…" for one in there})
+        return f"{group}={option} is unknown; choose one of {', '.join(told)}."
     if found := re.search(r"Error merging override (.*)", text):
         return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
     if found := re.search(r"Ambiguous value for argument '([^']+)'", text):

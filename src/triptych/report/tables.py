@@ -85,10 +85,15 @@ def fold(rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(folded)
 
 
+def time_unit(longest: float) -> tuple[str, float]:
+    """The unit that suits a time in seconds, and how many seconds it has."""
+    return next((unit, scale) for unit, scale, most in TIMES if longest < most)
+
+
 def columns(runs: Sequence[Run]) -> list[Column]:
     """The columns of the table, time in the unit that suits the longest run, then three for every test set."""
     longest = max(((run.result or {}).get("train", {}).get("seconds") or 0.0 for run in runs), default=0.0)
-    unit, scale = next((unit, scale) for unit, scale, most in TIMES if longest < most)
+    unit, scale = time_unit(longest)
     found = [*COSTS, Column("seconds", unit, ".1f", scale), SPEED, PERPLEXITY]
     for test_set in test_sets(runs):
         found += [Column(f"{test_set}/{key}", header, style, test_set=test_set) for key, header, style in SCORES]
