@@ -53,7 +53,6 @@ def matched(config: DictConfig, vocabulary: Vocabulary, lengths: tuple[int, int]
     Raises:
         UserError: the model has no sizes that could do it.
     """
-
     autoencode = instantiate(config.loss).autoencode
     predicted = sum(autoencode(step / SAMPLED) > 0 for step in range(SAMPLED)) / SAMPLED
 

@@ -28,14 +28,14 @@ def score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, device: to
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
     trained = translator.load(folder.path, checkpoint, str(device))
-    test = {}
+    search, test = instantiate(config.search), {}
     for split in corpus.test_names:
         say(f"translating {split} …")
         found = evaluation.evaluate(
             trained,
             corpus,
             split,
-            search=instantiate(config.search),
+            search=search,
             search_tokens=config.search_tokens,
             length_edges=config.length_edges,
         )
