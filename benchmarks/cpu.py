@@ -28,6 +28,7 @@ from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH
 from benchmarks.page import write_page
 from triptych import accounting, runs
+from triptych.layers.recurrent import has_bf16
 from triptych.translator import load
 
 RESULTS = Path(__file__).parent / "results"
@@ -37,7 +38,7 @@ PEERS: dict[str, dict[str, Any]] = {
     "rnn_luong_feeding": joeynmt.rnn("luong", input_feeding=True),
     "rnn_bahdanau": joeynmt.rnn("bahdanau", input_feeding=False),
 }
-PRECISIONS = ("32-true", "bf16-mixed") if torch.ops.mkldnn._is_mkldnn_bf16_supported() else ("32-true",)
+PRECISIONS = ("32-true", "bf16-mixed") if has_bf16() else ("32-true",)
 """Without instructions for bf16, a CPU takes several times as long with it."""
 TEST = "test_2016_flickr"
 LEARNED = 200
@@ -78,7 +79,7 @@ class Bench:
                 for precision in PRECISIONS:
                     if learning:
                         run = self.learned[precision]
-                        perplexity[precision] = ours.speed(run)["perplexity"]
+                        perplexity[precision] = ours.perplexity(run)
                     else:
                         run = self._train(arm, precision, self.updates if turn else LEARNED, str(turn))
                     found[f"{arm} {precision}"].append(ours.speed(run))

@@ -13,10 +13,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 
+from triptych.data.batching import plan_sorted
 from triptych.search import Search
 
+BATCH = 2048
+"""Source tokens of one call of CTranslate2."""
 SEARCH = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, n_best=1)
 
 
@@ -41,15 +45,17 @@ def ctranslate2(folder: Path) -> Callable[[list[str]], object]:
 
     def translate(lines: list[str]) -> object:
         pieces = [tokenizer.pieces(ids, "src") for ids in tokenizer.encode(lines, "src")]
-        found = translator.translate_batch(
-            pieces,
-            beam_size=SEARCH.beam_size,
-            length_penalty=SEARCH.length_penalty,
-            max_batch_size=2048,
-            batch_type="tokens",
-            max_decoding_length=60,
-        )
-        return tokenizer.decode([[ids[piece] for piece in one.hypotheses[0]] for one in found], "tgt")
+        lengths = np.array([[len(line) + 1] * 2 for line in pieces])
+        found: dict[int, list[int]] = {}
+        for rows in plan_sorted(lengths, BATCH):  # as long as ours may become, which is told a call at a time
+            best = translator.translate_batch(
+                [pieces[row] for row in rows],
+                beam_size=SEARCH.beam_size,
+                length_penalty=SEARCH.length_penalty,
+                max_decoding_length=int(SEARCH.limit(torch.tensor(lengths[rows[0], 0]))),
+            )
+            found |= {row: [ids[piece] for piece in one.hypotheses[0]] for row, one in zip(rows, best, strict=True)}
+        return tokenizer.decode([found[row] for row in range(len(lines))], "tgt")
 
     return translate
 

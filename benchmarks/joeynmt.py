@@ -11,6 +11,8 @@ import statistics
 import subprocess
 import venv
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,16 +90,16 @@ class JoeyNMT:
         self.order = [pieces.index(piece) for piece in self.vocabulary]
 
     def train(self, model: dict[str, Any], updates: int, keep: bool) -> dict[str, float]:
-        """Parameters, and target tokens a second, the median of the readings after the first; weights where wanted."""
+        """Parameters, and medians of the readings after the first: target tokens a second, and an update.
+
+        ``keep`` keeps the weights.
+        """
         folder = self.work / "trained"
         config = self._config(model, folder)
         config["training"] |= {"updates": updates, "validation_freq": updates if keep else 10**6}
         log = self._run("train", config, folder, "-t")
-        readings = [float(found) for found in re.findall(r"Tokens per Sec: *([\d.]+)", log)]
-        if len(readings) < 3:
-            raise RuntimeError(f"JoeyNMT did not train: {log[-2000:]}")
-        (count,) = re.findall(r"Total params: (\d+)", log)
-        return {"tgt_tokens_per_second": statistics.median(readings[1:]), "parameters": int(count)}
+        (count,) = re.findall(r"Total params: (\d+)", log) or [0]
+        return {**_speed(log), "parameters": int(count)}
 
     def perplexity(self, translator: Translator, pairs: tuple[list[str], list[str]]) -> float:
         """Of the Transformer trained last, its weights in a model of ours: JoeyNMT's own is of smoothed targets."""
@@ -254,3 +256,18 @@ def rnn(attention: str, input_feeding: bool) -> dict[str, Any]:
     }
     decoder = {"attention": attention, "init_hidden": "bridge", "input_feeding": input_feeding, "hidden_dropout": 0.1}
     return {"encoder": {**side, "bidirectional": True}, "decoder": {**side, **decoder}}
+
+
+def _speed(log: str) -> dict[str, float]:
+    """Of a training's log, which has a line every ``logging_freq`` updates."""
+    lines = re.findall(r"^(\S+ [\d:]+),(\d+) .* Tokens per Sec: *([\d.]+)", log, re.MULTILINE)
+    if len(lines) < 3:
+        raise RuntimeError(f"JoeyNMT did not train: {log[-2000:]}")
+    times = [datetime.fromisoformat(second).timestamp() + int(thousandths) / 1000 for second, thousandths, _ in lines]
+    rates = [float(rate) for _, _, rate in lines][1:]
+    spent = [later - earlier for earlier, later in pairwise(times)]
+    updates = TRAINING["logging_freq"]
+    return {
+        "tgt_tokens_per_second": statistics.median(rates),
+        "tgt_tokens_an_update": statistics.median(r * s / updates for r, s in zip(rates, spent, strict=True)),
+    }

@@ -81,8 +81,13 @@ def speed(run: Path) -> dict[str, float]:
         "share_of_peak": flops / trained["peak_flops"],
         "peak_memory_bytes": trained["peak_memory_bytes"],
         "parameters": result["model"]["parameters"],
-        "perplexity": result["validation"]["perplexity"],
+        "tgt_tokens_an_update": trained["tokens_tgt"] / trained["steps"],
     }
+
+
+def perplexity(run: Path) -> float:
+    """Of the validation text, by the last weights of a run whose one validation is at its end."""
+    return json.loads((run / "result.json").read_text())["validation"]["perplexity"]
 
 
 class Steps:

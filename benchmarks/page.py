@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def training(found: dict[str, Any]) -> list[str]:
-    rows, rates, updates = [], found["rates"], found["updates"]
+    rows, rates, updates, readings = [], found["rates"], found["updates"], found["readings"]
     for name, values in rates.items():
         arm, how = name.split()
         if how == "joeynmt":
@@ -32,7 +34,7 @@ def training(found: dict[str, Any]) -> list[str]:
                 f"{values['peak_memory_bytes'] / 2**30:.2f}",
                 f"{peer['parameters'] / 1e6:.2f}M" if peer else "",
                 f"{peer['tgt_tokens_per_second']:,.0f}" if peer else "",
-                f"{values['tgt_tokens_per_second'] / peer['tgt_tokens_per_second']:.1f}" if peer else "",
+                f"{ratio(readings[name], readings[f'{arm} joeynmt']):.1f}" if peer else "",
             ]
         )
     head = ["model", "precision", "parameters", "source/s", "target/s", "GFLOP/s", "of peak", "memory, GiB"]
@@ -44,16 +46,24 @@ def training(found: dict[str, Any]) -> list[str]:
         "Multi30k, English to French, 8,000 joint pieces, 4,096 padded tokens a batch; tokens without padding are "
         "counted. JoeyNMT 2.3.0 in fp32, whose batches are not of similar lengths. Transformers of 3 + 3 layers of "
         "256, RNNs of 2 + 2 LSTM layers of 256, each framework's own, which are not of quite as many parameters. "
-        "Medians of turns. The share of the peak is that of the rate of matrix products in the same process: the "
-        "machine's speed varies, so that shares and rates of different lines are not in proportion.",
+        "Medians of turns, of the ratio too. The share of the peak is that of the rate of matrix products in the same "
+        "process: the machine's speed varies, so that shares and rates of different lines are not in proportion.",
         "",
         f"LM4MT, 7 layers of 256, trains on {joint / parted:.2f} times the encoder-decoder's source + target tokens a "
         f"second. Validation perplexity of the Transformers after {updates} updates, lower is better: {told}. Both "
-        "have the same model, optimizer and batch tokens; where they differ is initialisation and which sentences "
-        "share a batch.",
+        "have the same model and settings, but an update of ours has "
+        f"{rates['transformer 32-true']['tgt_tokens_an_update']:,.0f} target tokens, and one of JoeyNMT's "
+        f"{rates['transformer joeynmt']['tgt_tokens_an_update']:,.0f}: it fills the same batch with sentences of any "
+        "length, and so with padding.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
     ]
+
+
+def ratio(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> float:
+    """Of target tokens a second, the median of what each turn says."""
+    key = "tgt_tokens_per_second"
+    return statistics.median(one[key] / other[key] for one, other in zip(ours, theirs, strict=True))
 
 
 def decoding(found: dict[str, Any]) -> list[str]:
@@ -64,7 +74,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "## Decoding",
         "",
         f"Beam {found['beam_size']}, length penalty {found['length_penalty']}, {found['sentences']:,} sentences; "
-        "JoeyNMT and CTranslate2 with the Transformer's weights, all of them after at most 200 updates. "
+        "JoeyNMT and CTranslate2 with the Transformer's weights, all of them after at most 200 updates, each by "
+        "its own rule for when a beam is done. "
         f"JoeyNMT's translations are ours in {found['translated_as_joeynmt']:.1%} of the sentences.",
         "",
         *table(["decoder", "sentences/s", "the Transformer's rate over it"], rows),
@@ -75,7 +86,8 @@ def profile(found: dict[str, Any]) -> list[str]:
     kinds = list(dict.fromkeys(kind for shares in found.values() for kind in shares if kind != "seconds_a_step"))
     rows = [[arm, *[f"{shares.get(kind, 0):.0%}" for kind in kinds]] for arm, shares in found.items()]
     told = (
-        "By PyTorch's profiler; zeros are tensors that are filled with them, other is what has no name of its own here."
+        "By PyTorch's profiler. Products are all of them, attention's and the output layer's too, so that attention "
+        "and loss are what else those do; zeros are tensors that are filled with them, other is what has no name here."
     )
     return ["## Where a training step's time goes (fp32)", "", told, "", *table(["model", *kinds], rows)]
 
@@ -86,7 +98,8 @@ def memory(found: dict[str, Any]) -> list[str]:
         mine, kept = by["ours"], by["logits"]
         # What did not fit takes more than there was.
         most = f"{kept['bytes'] / 2**30:.2f}" if "bytes" in kept else f"over {kept['more_than'] / 2**30:.1f}"
-        ratio = f"{'' if 'bytes' in kept else '< '}{mine['bytes'] / kept.get('bytes', kept.get('more_than')):.2f}"
+        share = 100 * mine["bytes"] / kept.get("bytes", kept.get("more_than"))
+        ratio = f"{share / 100:.2f}" if "bytes" in kept else f"< {math.ceil(share) / 100:.2f}"
         cells = [f"{mine['targets']:,}", f"{mine['vocabulary']:,}", f"{mine['bytes'] / 2**30:.2f}", most, ratio]
         rows.append([arm, *cells])
     head = ["model", "target tokens", "pieces", "ours, GiB", "all logits kept, GiB", "ratio"]

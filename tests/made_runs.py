@@ -12,7 +12,9 @@ from typing import Any
 import yaml
 
 from triptych.metrics import corpus_scores
+from triptych.report.results import find_runs
 from triptych.report.rows import Row, read_rows
+from triptych.report.study import find_study
 from triptych.sweeps import read_arms
 
 REFERENCES = [f"the {a} {n} sees a {b} house near the {c} river ." for a, n, b, c in zip(
@@ -135,7 +137,8 @@ def add_arm(root: Path, place: int, arm: str, seed: int = 1, node: dict[str, Any
 
 
 def rows_of(root: Path) -> list[Row]:
-    return read_rows(root, read_arms(root))
+    arms, runs = read_arms(root), find_runs(root)
+    return read_rows(root, arms, runs, find_study(root, arms, runs).reference)
 
 
 class Resources(HTMLParser):

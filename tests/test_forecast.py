@@ -28,7 +28,7 @@ SMOKE = ["scale=smoke", "data.train=300", "tokenizer=char", "budget.steps=6", "v
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
 def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [*SMOKE, *arm, f"cache={tmp_path / 'cache'}"]
-    before = estimate(command, None, None)
+    before = estimate(command, None, None, {})
     assert not before.measured
     assert before.seconds == pytest.approx(before.flops / (UTILISATION * before.peak))
     done = triptych("train", *command, cwd=tmp_path)
@@ -43,7 +43,7 @@ def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeyp
     checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
     assert before.disk == pytest.approx(checkpoints, rel=0.25)
     monkeypatch.setattr(accounting, "device_name", lambda _: train["device"])  # with the threads of that process
-    after = estimate(command, None, None)
+    after = estimate(command, None, None, {})
     assert after.measured
     assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
 
@@ -53,7 +53,7 @@ def test_flops_are_those_that_pytorch_counts(arm: list[str], tmp_path: Path) -> 
     """Of a real step, forward and backward, without padding: every pair alone, and in double precision, for which no
     fused kernel hides its products."""
     command = [*SMOKE, *arm, "budget.steps=1", f"cache={tmp_path}"]
-    said = estimate(command, None, None)
+    said = estimate(command, None, None, {})
     config = compose_train(*command)
     prepared = prepare(config, instantiate(config.data))
     store, model, loss = prepared.stores["train"], prepared.model.double().train(), instantiate(config.loss)
@@ -80,7 +80,7 @@ def test_the_table(tmp_path: Path) -> None:
     assert "an assumed 35% of a peak of 989 TFLOP/s" in done.stdout
     assert not (tmp_path / "runs").exists()
     done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
-    assert "Of 1 of 1 by the speed of an earlier training there." in done.stdout
+    assert "Of 1 of 1 by the speed of 4 batches, trained just now." in done.stdout
     for mistake, said in (
         (["--device", "H1000"], "device H1000 is unknown; choose one of H200, "),
         (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),

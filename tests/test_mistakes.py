@@ -134,6 +134,6 @@ def test_a_place_that_cannot_be_written_is_named(
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.yaml").write_text("seed: 7\n")
     (tmp_path / "file").touch()
-    monkeypatch.setattr("sys.argv", ["triptych", "report", str(tmp_path), "--out", str(tmp_path / "file" / "folder")])
+    monkeypatch.setattr("sys.argv", ["triptych", "report", str(tmp_path), "--keep", str(tmp_path / "file" / "folder")])
     assert cli.main() == 2
     assert str(tmp_path / "file") in capsys.readouterr().err

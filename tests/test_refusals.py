@@ -21,7 +21,7 @@ def test_arms_of_several_studies_are_refused(tmp_path: Path) -> None:
 
 def test_a_study_varies_what_a_study_can(tmp_path: Path) -> None:
     add_arm(tmp_path, 0, "base", node=NODE | {"varies": ["metric"]})
-    with pytest.raises(UserError, match=r"study\.varies=metric is unknown; choose one of tokens, search, text"):
+    with pytest.raises(UserError, match=r"study\.varies=metric is unknown; choose one of tokens, search"):
         main([str(tmp_path)])
 
 
@@ -47,23 +47,39 @@ def test_other_tokens_are_refused_unless_they_are_meant(tmp_path: Path, capsys: 
     assert "NOT all trained on the same tokens" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize(("what", "key", "value"), [("search", "beam_size", 1), ("text", "text", "other text")])
-def test_what_a_study_varies_is_not_refused(tmp_path: Path, what: str, key: str, value: object) -> None:
-    for node, root in ((NODE | {"varies": [what]}, tmp_path / "meant"), (NODE, tmp_path / "not")):
+def test_equal_flops_are_told_where_one_stream_begins_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1")
+    for path in tmp_path.glob("*/config.yaml"):
+        path.write_text(path.read_text() + "budget: {flops: 1.0e+12}\n")
+    change(other, "data", "token_stream", to="a longer stream")
+    main([str(tmp_path)])
+    assert "Equal FLOPs: of two runs of a seed, one was" in " ".join(capsys.readouterr().out.split())
+    change(other, "data", "token_stream_after", to={"1": "another beginning"})
+    with pytest.raises(UserError, match="not trained on the same tokens"):
+        main([str(tmp_path)])
+    main([str(tmp_path), "--unequal"])
+    assert "NOT all trained on the same tokens" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_search_that_a_study_varies_is_not_refused(tmp_path: Path) -> None:
+    for node, root in ((NODE | {"varies": ["search"]}, tmp_path / "meant"), (NODE, tmp_path / "not")):
         add_arm(root, 0, "base", node=node, tests={"toy": scores()})
-        add_arm(root, 1, "A1", node=node, tests={"toy": scores(**{key: value})})
+        add_arm(root, 1, "A1", node=node, tests={"toy": scores(beam_size=1)})
     main([str(tmp_path / "meant")])
-    if what == "search":
-        assert "beam 4 or 1, length penalty 0.6" in (tmp_path / "meant" / "report.md").read_text()
-    with pytest.raises(UserError, match=rf"test\.toy\.{key} differs"):
+    assert "beam 4 or 1, length penalty 0.6" in (tmp_path / "meant" / "report.md").read_text()
+    with pytest.raises(UserError, match=r"test\.toy\.beam_size differs"):
         main([str(tmp_path / "not")])
 
 
-def test_a_signature_is_varied_by_no_study(tmp_path: Path) -> None:
-    node = NODE | {"varies": ["tokens", "search", "text"]}
+@pytest.mark.parametrize(("key", "value"), [("bleu_signature", "tok:intl"), ("text", "other text")])
+def test_metric_and_text_are_varied_by_no_study(tmp_path: Path, key: str, value: str) -> None:
+    node = NODE | {"varies": ["tokens", "search"]}
     add_arm(tmp_path, 0, "base", node=node)
-    add_arm(tmp_path, 1, "A1", node=node, tests={"toy": scores(bleu_signature="tok:intl")})
-    with pytest.raises(UserError, match=r"test\.toy\.bleu_signature differs"):
+    add_arm(tmp_path, 1, "A1", node=node, tests={"toy": scores(**{key: value})})
+    with pytest.raises(UserError, match=rf"test\.toy\.{key} differs"):
         main([str(tmp_path)])
 
 

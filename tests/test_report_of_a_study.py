@@ -14,6 +14,7 @@ from made_runs import (
     add_arm,
     arm_overrides,
     arm_run,
+    change,
     make_arm,
     make_run,
     make_unfinished,
@@ -25,7 +26,7 @@ from rich.console import Console
 
 from triptych.commands.report import main
 from triptych.errors import UserError
-from triptych.report import formats, study, tables
+from triptych.report import formats, rows, study, tables
 from triptych.report.tables import MISSING
 from triptych.sweeps import Arm, read_arms
 
@@ -86,19 +87,19 @@ def test_every_arm_has_a_row_with_its_published_figures(sweep: Path, capsys: pyt
     main([str(sweep)])
     markdown = (sweep / "report.md").read_text()
     lines = cells(markdown)
-    failed = r"A1 (failed: model.num_heads=3 \| 192 must be divisible.)"
-    assert list(lines)[2:] == ["base", "A2 (not run)", failed, "B1", "big"]
+    assert list(lines)[2:] == ["base", "A2 (not run)", "A1 (failed)", "B1", "big"]
     assert "published BLEU (tokenised, newstest2013) | published parameters (M) |" in markdown
     assert lines["base"][-2:] == ["25.8", "65"]
     assert lines["A2 (not run)"] == [MISSING] * 12 + ["25.5", ""]
-    assert lines[failed] == [MISSING] * 12 + ["24.9", ""]
+    assert lines["A1 (failed)"] == [MISSING] * 12 + ["24.9", ""]
     assert lines["big"] == [""] * 12 + ["26.4", "213"]
     latex = (sweep / "report.tex").read_text()
     assert r"\multicolumn{2}{c}{published}" in latex
-    assert "A1 (failed: model.num\\_heads=3 \\textbar{} 192 must be divisible.) & --" in latex
+    assert "A1 failed: model.num\\_heads=3 \\textbar{} 192 must be divisible." in latex
     page = Resources((sweep / "report.html").read_text()).words
     for text in (capsys.readouterr().out, markdown, latex, " ".join(page)):
         for wanted in (
+            "A1 (failed)",
             "A2 (not run)",
             "newstest2013",
             "26.4",
@@ -126,13 +127,13 @@ def test_arms_are_tested_against_the_reference_and_kept_where_they_cannot_be(swe
 
 def test_the_best_is_bold_where_it_is_ahead_of_all(sweep: Path) -> None:
     main([str(sweep)])
-    rows = rows_of(sweep)
-    bleu = f"{rows[0].bleu('toy'):.2f}"
+    bleu = f"{rows_of(sweep)[0].bleu('toy'):.2f}"
     assert f"| **{bleu}** |" in (sweep / "report.md").read_text()
     assert f"\\textbf{{{bleu}}}" in (sweep / "report.tex").read_text()
     assert Resources((sweep / "report.html").read_text()).bold == [bleu]
     assert "Bold: the best BLEU" in (sweep / "report.md").read_text()
-    table = tables.comparison("", rows, UNPUBLISHED, {"toy": rows[0]}, [])
+    found = rows_of(sweep)
+    table = tables.comparison("", found, UNPUBLISHED, {"toy": found[0]}, [])
     console = Console(width=400, force_terminal=True, color_system="standard")
     for shown in (table, formats.transposed(table)):
         with console.capture() as captured:
@@ -159,15 +160,80 @@ def test_seeds_share_a_row_which_says_what_is_missing_of_them(tmp_path: Path, ex
     make_arm(root, 6, *arm_overrides("A3", 1), run="left", status="running")
     make_unfinished(root, "left")
     make_run(root, "model=other-0000000a")
-    rows = rows_of(root)
-    assert [row.label for row in rows] == [
-        "base (seed=3 failed: out of memory)", "A1 (not run)", "A2 (its run is not here)", "A3 (unfinished)", "other"
+    found = rows_of(root)
+    assert [row.label for row in found] == [
+        "base (seed=3 failed)", "A1 (not run)", "A2 (its run is not here)", "A3 (unfinished)", "other"
     ]  # fmt: skip
-    assert [run.seed for run in rows[0].runs] == [1, 2]
-    assert [row.arm for row in rows] == ["base", "A1", "A2", "A3", "other"]
-    table = tables.comparison("", rows, UNPUBLISHED, {}, [])
-    assert table.cells.iloc[0, 0] == "base (seed=3 failed: out of memory) (2 seeds)"
+    assert [run.seed for run in found[0].runs] == [1, 2]
+    assert [row.arm for row in found] == ["base", "A1", "A2", "A3", "other"]
+    table = tables.comparison("", found, UNPUBLISHED, {}, [])
+    assert table.cells.iloc[0, 0] == "base (seed=3 failed) (2 seeds)"
+    assert tables.failures(found) == ["base seed=3 failed: out of memory"]
     assert table.cells.iloc[0, 10] == "31.50 ± 0.71"
+
+
+def test_a_part_of_a_study_is_called_as_in_the_whole(tmp_path: Path, experiments: Path) -> None:
+    root = tmp_path / "sweep"
+    for seed in (1, 2):
+        add_arm(root, seed, "base", seed=seed, tests={"toy": scores()})
+    (row,) = rows_of(root)
+    assert row.arm == row.label == "base"
+    main([str(root)])
+    lines = cells((root / "report.md").read_text())
+    assert [values[-2:] for label, values in lines.items() if label.startswith("base")] == [["25.8", "65"]]
+    told = [
+        ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=0"],
+        ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=1"],
+    ]
+    assert rows._labels(told, "loss.alpha=0 loss.beta=1") == ["loss.alpha=0 loss.beta=1", "loss.alpha=1 loss.beta=1"]
+    assert rows._labels(told[:1], "b") == ["a"]
+    assert rows._labels([["model=a", "arm=x"], ["model=a", "arm=y"]], "x") == ["x", "y"]
+
+
+def test_bleu_by_length_is_a_table(tmp_path: Path) -> None:
+    def parts(*bleu: float | None) -> list[dict[str, object]]:
+        ranges = [("1-9", 1, 12), ("10-19", 10, 8), ("20+", 20, 1)]
+        return [
+            {"label": label, "low": low, "sentences": count, "bleu": score}
+            for (label, low, count), score in zip(ranges, bleu, strict=True)
+        ]
+
+    for seed, bleu in ((1, 20.0), (2, 30.0)):
+        add_arm(tmp_path, seed, "base", seed=seed, tests={"toy": scores(by_length=parts(bleu, 10.0, None))})
+    add_arm(tmp_path, 3, "A1", tests={"toy": scores(by_length=parts(40.0, 5.0, None))})
+    main([str(tmp_path)])
+    lines = cells((tmp_path / "report.md").read_text().split("## BLEU by source length, toy")[1])
+    assert lines["words"] == ["1-9", "10-19"]
+    assert lines["base · 1 · 2"] == ["25.00", "10.00"]
+    assert lines["A1"] == ["40.00", "5.00"]
+    assert lines["sentences"] == ["12", "8"]
+
+
+def test_the_same_text_in_another_place_is_another_seed_of_one_config(tmp_path: Path) -> None:
+    for seed, place in ((1, "/here"), (2, "/there")):
+        path = make_run(tmp_path, f"model=rnn,seed={seed}-0000000{seed}", seed=seed) / "config.yaml"
+        path.write_text(path.read_text().replace("data:\n", f"data:\n  dir: {place}\n  cache: {place}\n"))
+    (row,) = rows_of(tmp_path)
+    assert [run.seed for run in row.runs] == [1, 2]
+
+
+def test_notes_are_no_markup(sweep: Path) -> None:
+    make_arm(sweep, 7, *arm_overrides("C1"), status="failed", reason="expected <class 'int'>, not [*]")
+    main([str(sweep)])
+    assert r"- C1 failed: expected \<class 'int'\>, not \[\*\]" in (sweep / "report.md").read_text()
+
+
+def test_weights_and_code_of_others_are_told(sweep: Path) -> None:
+    runs = [rows_of(sweep)[place].runs[0].folder for place in (0, 3)]
+    main([str(sweep)])
+    assert "weights of another" not in (sweep / "report.md").read_text()
+    change(runs[1], "weights_of", to=runs[0].name)
+    for run, source in zip(runs, ("0123", "4567"), strict=True):
+        change(run, "versions", to={"sacrebleu": "2.6.0", "source": source})
+    main([str(sweep)])
+    text = (sweep / "report.md").read_text()
+    assert "1 of 2 runs have the weights of another" in text
+    assert "The runs are of 2 versions of the code" in text
 
 
 def test_a_run_serves_every_arm_that_comes_to_it(tmp_path: Path, experiments: Path) -> None:
@@ -194,7 +260,7 @@ def test_a_sweep_without_runs_makes_a_report(tmp_path: Path, experiments: Path) 
     make_arm(root, 0, *arm_overrides("base"), status="failed", reason="no")
     make_arm(root, 1, *arm_overrides("A1"), status="waiting")
     assert main([str(root)]) == 0
-    assert "base (failed: no)" in (root / "report.html").read_text()
+    assert "base (failed)" in (root / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -238,10 +304,10 @@ def test_whatever_is_published_is_text(sweep: Path, experiments: Path) -> None:
 def test_every_figure_leads_to_its_run(sweep: Path) -> None:
     add_arm(sweep, 5, "B1", seed=2, lines=spoilt(0.4, 2))
     out = sweep.parent / "pages"
-    main([str(sweep), "--out", str(out)])
-    base, first, second = rows_of(sweep)[0].runs + rows_of(sweep)[3].runs
+    main([str(sweep), "--keep", str(out)])
+    base, first, second = rows_of(out)[0].runs + rows_of(out)[3].runs
     links = [run.link(out) for run in (base, first, second)]
-    assert all(link.startswith("../sweep/experiment%3D") for link in links)
+    assert all(link.startswith("experiment%3D") for link in links)
     page = Resources((out / "report.html").read_text())
     assert set(page.links) == {*links, "#runs-3"}
     assert page.anchors == ["runs-0", "runs-3"]
@@ -255,8 +321,42 @@ def test_every_figure_leads_to_its_run(sweep: Path) -> None:
     for link in links:
         assert (out / unquote(link)).is_dir()
     assert pd.read_csv(out / "report.csv")["runs"][3] == f"{first.name}; {second.name}"
-    for path in out.iterdir():
+    for path in out.glob("report.*"):
         assert str(sweep.parent) not in path.read_text()
+
+
+def test_what_is_kept_makes_the_same_report(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = rows_of(sweep)[0].runs[0].folder
+    (run / "checkpoints").mkdir()
+    (run / "checkpoints" / "best.ckpt").write_bytes(b"weights")
+    main([str(sweep)])
+    capsys.readouterr()
+    home = sweep.parent / "kept"
+    main([str(sweep), "--keep", str(home)])
+    assert capsys.readouterr().out.splitlines()[-1] == str(home / "report.html")
+    for name in ("report.csv", "report.tex", "report.md"):
+        ours, theirs = ((folder / name).read_text().replace("Runs of table3, kept", "") for folder in (home, sweep))
+        assert ours == theirs.replace("Runs of table3, sweep", "")
+    assert {path.name for path in (home / run.name).iterdir()} == {"config.yaml", "result.json", "translations"}
+    assert [path.name for path in sorted((home / "arms").iterdir())] == [
+        path.name for path in sorted((sweep / "arms").iterdir())
+    ]
+    (home / run.name / "result.json").unlink()
+    main([str(sweep), "--keep", str(home)])
+    assert (home / run.name / "result.json").exists(), "what was kept before makes room"
+    (home / "thesis.tex").touch()
+    with pytest.raises(UserError, match=r"kept holds what no report has kept there; give --keep another folder"):
+        main([str(sweep), "--keep", str(home)])
+    for place in (sweep / "kept", sweep.parent, sweep):
+        with pytest.raises(UserError, match="give --keep a folder beside it"):
+            main([str(sweep), "--keep", str(place)])
+
+
+def test_nothing_is_kept_of_what_is_refused(sweep: Path) -> None:
+    change(rows_of(sweep)[0].runs[0].folder, "data", "token_stream", to="another stream")
+    with pytest.raises(UserError, match="not trained on the same tokens"):
+        main([str(sweep), "--keep", str(sweep.parent / "kept")])
+    assert not (sweep.parent / "kept").exists()
 
 
 def test_a_study_is_reported_from_its_results(experiments: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,8 +375,8 @@ def test_a_study_is_reported_from_its_results(experiments: Path, capsys: pytest.
         assert f"Runs of table3, {home.name}" in printed
         assert list(lines)[2:] == ["A1", "base", "A2", "B1", "big"]
         assert lines["base"][-2:] == ["25.8", "65"]
-    main([str(experiments / "table3"), "--out", str(experiments.parent / "out")])
-    assert (experiments.parent / "out" / "toy" / "report.html").exists()
+    main([str(experiments / "table3"), "--keep", str(experiments.parent / "kept")])
+    assert (experiments.parent / "kept" / "toy" / "report.html").exists()
 
 
 def test_an_unknown_study_names_the_known(experiments: Path) -> None:

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from triptych.batch import Batch
 from triptych.errors import UserError
 from triptych.layers.alignment import SCORES, Alignment
-from triptych.layers.recurrent import Layer
+from triptych.layers.recurrent import Encoder, Layer
 from triptych.models.rnn import RNN
 from triptych.vocabulary import PAD, Vocabulary
 
@@ -96,6 +96,36 @@ def naive_score(score: str, alignment: Alignment, s: Tensor, h: Tensor) -> Tenso
     if score == "concat":
         return v @ torch.tanh(torch.cat([alignment.query.weight, alignment.key.weight], 1) @ torch.cat([s, h]))
     return v @ torch.tanh(alignment.key.weight @ h + alignment.query.weight @ s + alignment.key.bias)
+
+
+@pytest.mark.parametrize("bidirectional", ["all", "first", "none"])
+def test_sentences_are_read_alike_with_padding_and_without(bidirectional: str) -> None:
+    """In single precision by a kernel that sees padding, in double by one that does not."""
+    torch.manual_seed(0)
+    options = {"bidirectional": bidirectional, "residual": True, "dropout": 0.0}
+    encoder = Encoder(cell="lstm", num_layers=3, input_size=6, hidden_size=8, **options)
+    lengths = torch.tensor([5, 9, 1, 7])
+    padding = (torch.arange(9) >= lengths[:, None]).unsqueeze(-1)
+    x = torch.randn(4, 9, 6)
+    weights = torch.randn(4, 9, encoder.output_size)
+
+    def read(encoder: Encoder, x: Tensor) -> list[Tensor]:
+        x = x.clone().requires_grad_()
+        encoder.zero_grad()
+        memory, finals = encoder(x, lengths.numpy())
+        carried = [part for layer in finals for part in layer]
+        ((memory * weights).sum() + sum(part.square().sum() for part in carried)).backward()
+        assert x.grad is not None
+        return [memory, *carried, x.grad, *(p.grad for p in encoder.parameters() if p.grad is not None)]
+
+    ours = read(encoder, x.masked_fill(padding, 100.0))
+    assert not encoder._pads(x.double())
+    assert ours[0].masked_select(padding).eq(0).all()
+    assert ours[-1 - len(list(encoder.parameters()))].masked_select(padding).eq(0).all(), "padding has no gradient"
+    theirs = read(encoder.double(), x.double())
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("score", SCORES)

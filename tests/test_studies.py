@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import ROOT, triptych
 
 from triptych import sweeps
@@ -13,6 +14,23 @@ from triptych.commands import schema
 from triptych.commands.sweep import arms_of
 
 STUDIES = sorted(path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml"))
+PUBLISHED = {
+    "architectures": {"rnn_luong", "transformer", "lm4mt"},
+    "decoding": {f"search.beam_size=4 search.length_penalty=0.6 checkpoint.average={n}" for n in (1, 5)},
+    "lm4mt_loss": {"encoder_decoder", "translation", "decayed"},
+    "normalization": {"post", "post_without_warmup", "pre_without_warmup"},
+    "rnn_attention": {"none", "bahdanau", "luong_dot", "luong_concat", "luong_input_feeding"},
+    "positions": {"model.positions=sinusoidal", "model.positions=learned"},
+    "regularization": {"vaswani", "label_smoothing"},
+    "table3": {
+        "base",
+        "big",
+        "E",
+        *(f"{row}{i}" for row, n in {"A": 4, "B": 2, "C": 7, "D": 4}.items() for i in range(1, n + 1)),
+    },
+    "schedule": {"optimizer=noam", "optimizer=cosine"},
+}
+"""Arms of studies that published figures stand beside."""
 WORDS = {
     "en": ("a", "dog", "cat", "runs", "sleeps", "red", "blue", "house", "sees", "tree"),
     "fr": ("un", "chien", "chat", "court", "dort", "rouge", "bleu", "maison", "voit", "arbre"),
@@ -54,14 +72,22 @@ def test_a_study_and_its_report(study: str, cache: Path, three_languages: list[s
     with (tmp_path / "runs" / "report.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["seeds"] == "1"]
     assert len(rows) == len(arms)
+    assert "is not among these arms" not in (tmp_path / "runs" / "report.md").read_text()
+    named = {row["label"] for row in rows}
+    assert PUBLISHED.get(study, set()) <= named, "published.csv calls its arms by other names"
     for form in ("md", "tex", "html"):
         assert (tmp_path / "runs" / f"report.{form}").stat().st_size
 
 
 def test_every_study_has_its_page() -> None:
     for study in STUDIES:
-        page = (ROOT / "experiments" / study / "README.md").read_text()
-        assert f"experiment={study}" in page
+        home = ROOT / "experiments" / study
+        assert f"experiment={study}" in (home / "README.md").read_text()
+        config = yaml.safe_load((ROOT / "conf" / "experiment" / f"{study}.yaml").read_text())
+        if (home / "published.csv").exists():
+            assert config["study"]["deviations"], f"{study} does not say how it departs from what was published"
+            arms = {row["arm"] for row in csv.DictReader((home / "published.csv").read_text().splitlines())}
+            assert PUBLISHED.get(study, set()) <= arms
 
 
 def test_an_unknown_study(tmp_path: Path) -> None:

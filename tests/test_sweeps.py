@@ -19,6 +19,7 @@ from conftest import triptych
 from triptych import runs, sweeps
 from triptych.commands import schema
 from triptych.commands.sweep import arms_of
+from triptych.commands.train import main
 from triptych.errors import UserError
 
 TINY = ["scale=smoke", "budget.steps=12", "validation.every=3", "data.train=300", "tokenizer=char", "cache=../cache"]
@@ -46,6 +47,10 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def arms_in(folder: Path) -> list[sweeps.Arm]:
+    return sweeps.read_arms(folder / "runs")
 
 
 def figures(folder: Path) -> dict[str, Any]:
@@ -96,12 +101,16 @@ def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
 
 
 def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path, whole: dict[str, Any]) -> None:
-    folder, chance = place(home, "killed"), random.Random(0)
+    folder, chance, cut_off = place(home, "killed"), random.Random(0), 0
     for _ in range(5):
         process = start(folder, *ARMS)
-        time.sleep(chance.uniform(4, 9))
+        while process.poll() is None and not any(arm.status == "running" for arm in arms_in(folder)):
+            time.sleep(0.05)
+        time.sleep(chance.uniform(0, 2))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        cut_off += any(arm.status == "running" for arm in arms_in(folder))
+    assert cut_off, "no arm was under way when it was killed"
     process = start(folder, *ARMS)
     said, _ = process.communicate()
     assert process.returncode == 0, said
@@ -205,6 +214,63 @@ def test_arms_of_a_command_line() -> None:
     found = arms_of(["-m", "model=lm4mt,transformer"])
     assert found is not None
     assert len(found[1]) == 2
+
+
+def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
+    folder = place(home, "killer")
+    command = ["model=transformer,lm4mt", "budget.steps=3"]
+    (folder / "killer.py").write_text(
+        "import os, signal, sys\n"
+        "from triptych import cli\n"
+        "from triptych.commands.experiment import Experiment\n"
+        "fit = Experiment.fit\n"
+        "def dying(self):\n"
+        "    if 'Transformer' in self.config.model._target_:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    fit(self)\n"
+        "Experiment.fit = dying\n"
+        "sys.exit(cli.main())\n"
+    )
+    for begun in (1, 2, 3):
+        done = subprocess.run([sys.executable, "killer.py", "train", "-m", *TINY, *command], cwd=folder, check=False)
+        assert done.returncode == -signal.SIGKILL
+        killer, other = sweeps.read_arms(folder / "runs")
+        assert (killer.status, killer.cut_off) == ("running", begun)
+        assert other.status == ("finished" if begun == 3 else "waiting")
+    done = triptych("train", "-m", *TINY, *command, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert {(arm.status, arm.cut_off) for arm in sweeps.read_arms(folder / "runs")} == {("finished", 0)}
+
+
+def test_a_sweep_that_is_stopped_says_how_it_goes_on(home: Path) -> None:
+    folder = place(home, "stopped")
+    process = start(folder, "model=transformer,lm4mt", "budget.steps=3000")
+    while not list(folder.glob("runs/*/metrics/*/metrics.csv")):  # training is under way
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode not in (0, -signal.SIGTERM)
+    assert [(arm.status, arm.cut_off) for arm in arms_in(folder)] == [("waiting", 0), ("waiting", 0)]
+
+
+def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a worker died")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("triptych.commands.train.run", broken)
+    assert main(["-m", "model=transformer,lm4mt"]) == 2
+    said = capsys.readouterr()
+    assert "0 of 2 arms are finished: runs" in said.out
+    assert said.err.splitlines() == [
+        "triptych: the launcher broke off: a worker died",
+        "triptych: the launcher broke off: a worker died",
+        "triptych: model=transformer: not run",
+        "triptych: model=lm4mt: not run",
+        "triptych: 2 are unfinished; again: triptych train -m model=transformer,lm4mt",
+    ]
 
 
 def test_arms_keep_their_places(tmp_path: Path) -> None:

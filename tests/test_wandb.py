@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from conftest import triptych
 
+from triptych.training import callbacks
+
 Record = dict[str, Any]
 
 
@@ -23,17 +25,23 @@ def read_back(path: Path, environment: dict[str, str]) -> list[Record]:
 
 
 @pytest.fixture(scope="module")
-def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Record]]:
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[Record]]]:
+    """Two arms, of which one is scored with the weights of the other."""
     folder = tmp_path_factory.mktemp("wandb")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WANDB_")}
     environment |= {"HOME": str(folder), "NETRC": str(folder / "netrc")}
     arguments = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
-    told = ["logger=wandb", "log_every=1", *arguments, "seed=1,2"]
+    told = ["logger=wandb", "log_every=1", *arguments, "search.beam_size=1,2"]
     done = triptych("train", "-m", *told, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
-    first, second = sorted((folder / "runs").glob("*/wandb/offline-run-*/*.wandb"))
-    assert first.parents[2] != second.parents[2], "every run of a sweep has a file of its own"
-    return first, read_back(first, environment)
+    paths = sorted((folder / "runs").glob("*/wandb/offline-run-*/*.wandb"))
+    return [(path, read_back(path, environment)) for path in paths]
+
+
+@pytest.fixture
+def logged(sweep: list[tuple[Path, list[Record]]]) -> tuple[Path, list[Record]]:
+    """The arm that was trained."""
+    return sweep[0]
 
 
 def history(records: list[Record]) -> dict[str, list[Any]]:
@@ -44,12 +52,34 @@ def history(records: list[Record]) -> dict[str, list[Any]]:
     return values
 
 
-def test_the_file_holds_the_config(logged: tuple[Path, list[Record]]) -> None:
+def configured(records: list[Record]) -> dict[str, Any]:
     config: dict[str, Any] = {}
-    for record in logged[1]:
+    for record in records:
         for kind in ("run", "config"):
             found = record.get(kind, {})
             config |= found.get("config", {}).get("update", {}) if kind == "run" else found.get("update", {})
+    return config
+
+
+def test_the_arms_of_a_sweep_are_one_group(sweep: list[tuple[Path, list[Record]]]) -> None:
+    first, second = sweep
+    assert first[0].parents[2] != second[0].parents[2], "every run of a sweep has a file of its own"
+    (group,) = {record["run"]["run_group"] for _, records in sweep for record in records if "run" in record}
+    assert group.startswith("runs-")
+    assert [configured(records)["arm"].split()[-1] for _, records in sweep] == [
+        "search.beam_size=1",
+        "search.beam_size=2",
+    ]
+
+
+def test_an_arm_with_the_weights_of_another_is_on_the_dashboard(sweep: list[tuple[Path, list[Record]]]) -> None:
+    (trained, _), (_, records) = sweep
+    assert configured(records)["weights_of"] == trained.parents[2].name
+    assert len(history(records)["test/bleu"]) == 1
+
+
+def test_the_file_holds_the_config(logged: tuple[Path, list[Record]]) -> None:
+    config = configured(logged[1])
     assert config["model"]["_target_"] == "triptych.models.lm4mt.LM4MT"
     assert config["loss"]["autoencode"]["alpha"] == 0.1
     assert config["seed"] == 1
@@ -74,3 +104,10 @@ def test_the_file_holds_translations(logged: tuple[Path, list[Record]]) -> None:
     assert tables[0]["columns"] == ["source", "reference", "translation"]
     assert all(isinstance(text, str) for row in tables[0]["data"] for text in row)
     assert tables[0]["data"][0][0] == tables[1]["data"][0][0]
+
+
+def test_a_run_that_goes_on_continues_its_dashboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wandb.login", lambda **_: False)
+    told: dict[str, Any] = {"save_dir": str(tmp_path), "project": "p", "entity": None, "group": "g", "tags": []}
+    first, again = (callbacks.wandb_logger(**told) for _ in range(2))
+    assert first.version == again.version is not None

@@ -61,6 +61,7 @@ def cost(
     seconds: float,
     device: torch.device,
     devices: int,
+    peak_memory: int,
 ) -> dict[str, Any]:
     """What ``result.json`` says of the cost of a training.
 
@@ -71,6 +72,7 @@ def cost(
         seconds: how long training took.
         device: where this process trained.
         devices: how many like it there were.
+        peak_memory: bytes, the most that this process held while it trained.
     """
     flops = training_flops(model, pairs)
     peak, peak_source = peak_flops(device)
@@ -84,7 +86,7 @@ def cost(
         "peak_flops": peak * devices,
         "peak_source": peak_source,
         "mfu": mfu(flops, seconds, peak * devices),
-        "peak_memory_bytes": peak_memory_bytes(device),
+        "peak_memory_bytes": peak_memory,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,6 +74,18 @@ def evaluate(
         "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
     }
     return Evaluation(split, scores, translations, references)
+
+
+def likelihood(translator: Translator, corpus: Corpus, split: str, search_tokens: int) -> dict[str, float]:
+    """Mean negative log-likelihood of a split's target pieces, ``</s>`` included, in nats, and its exponential."""
+    rest = zip(*corpus.splits[split], strict=True)
+    nats = tokens = 0.0
+    for route, size in corpus.sections[split]:
+        sources, targets = zip(*islice(rest, size), strict=True)
+        ids = translator.tokenizer.encode(sources, "src"), translator.tokenizer.encode(targets, "tgt")
+        nats -= sum(translator.score_ids(*ids, search_tokens, (route[0], route[-1])))
+        tokens += sum(len(of_line) + 1 for of_line in ids[1])
+    return {"loss": nats / tokens, "perplexity": math.exp(nats / tokens)}
 
 
 def save(evaluation: Evaluation, folder: RunFolder, name: str) -> None:

@@ -9,7 +9,7 @@ import gzip
 import hashlib
 import mmap
 import zlib
-from bisect import bisect_right
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
@@ -65,7 +65,30 @@ def _decode(path: Path, text: bytes, number: int) -> list[str]:
     return [line.strip() for line in lines]
 
 
-class Lines(Sequence[str]):
+class _Stored(Sequence[str]):
+    """Lines of which any stretch can be had without the others."""
+
+    digest: str
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            return self._between(start, stop) if step == 1 else [self[i] for i in range(start, stop, step)]
+        place = range(len(self))[place]
+        (line,) = self._between(place, place + 1)
+        return line
+
+    @abstractmethod
+    def _between(self, start: int, stop: int) -> list[str]: ...
+
+
+class Lines(_Stored):
     """Lines on disk, as ``Writer`` has written them, by memory map.
 
     Attributes:
@@ -85,19 +108,6 @@ class Lines(Sequence[str]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            start, stop, step = place.indices(len(self))
-            return self._between(start, stop) if step == 1 else [self[i] for i in range(start, stop, step)]
-        (line,) = self._between(range(len(self))[place], range(len(self))[place] + 1)
-        return line
-
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _LINES):
             yield from self._between(start, min(start + _LINES, len(self)))
@@ -109,7 +119,7 @@ class Lines(Sequence[str]):
         return self._text[begin : int(self._ends[stop - 1]) - 1].decode().split("\n")
 
 
-class Joined(Sequence[str]):
+class Joined(_Stored):
     """Lines one after the other that stay where they are.
 
     Attributes:
@@ -123,20 +133,6 @@ class Joined(Sequence[str]):
 
     def __len__(self) -> int:
         return self._starts[-1]
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            start, stop, step = place.indices(len(self))
-            return self._between(start, stop) if step == 1 else [self[i] for i in range(start, stop, step)]
-        place = range(len(self))[place]
-        part = bisect_right(self._starts, place) - 1
-        return self._parts[part][place - self._starts[part]]
 
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._parts)
@@ -179,7 +175,7 @@ class Writer:
 
 def digest(lines: Sequence[str]) -> str:
     """SHA-256 of lines, wherever they are: what ``Lines.digest`` is, of a list."""
-    if isinstance(lines, Lines | Joined):
+    if isinstance(lines, _Stored):
         return lines.digest
     text = hashlib.sha256()
     for line in lines:

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.files import replacing
 
 LIBRARIES = ("torch", "lightning", "sentencepiece", "sacrebleu", "numpy")
-UNIDENTIFYING = ("output", "cache", "logger", "run_dir", "study")
+UNIDENTIFYING = ("output", "cache", "logger", "run_dir", "sweep", "study")
 """Keys that change where a run goes and how it is told of, and not what it computes."""
 PLACES = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text is; what it is, its fingerprint says."""
@@ -157,16 +157,6 @@ def metrics(folder: RunFolder) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-BEST = {"loss": "idxmin", "bleu": "idxmax"}
-
-
-def best_validation(folder: RunFolder, monitor: str) -> dict[str, float]:
-    """Loss and perplexity of the validation that made the best checkpoint, by ``loss`` or ``bleu``."""
-    by_step = metrics(folder).groupby("step").first().dropna(subset=f"validation/{monitor}")
-    best = by_step.loc[by_step[f"validation/{monitor}"].agg(BEST[monitor])]
-    return {name: float(best[f"validation/{name}"]) for name in ("loss", "perplexity")}
-
-
 def versions() -> dict[str, str]:
     """Of Python, of the libraries that a result depends on, and of this package's source."""
     libraries = {name: importlib.metadata.version(name) for name in LIBRARIES}
@@ -193,8 +183,12 @@ def trained_alike(folder: RunFolder, training: str) -> RunFolder | None:
     return None
 
 
-def made_by_other_code(folder: RunFolder) -> bool:
-    """Whether a run began with another version of this package: its config's hash does not tell."""
+def begun(folder: RunFolder) -> dict[str, str]:
+    """``begun``, the source of the package that a run began with, where that is not this one's; nothing otherwise.
+
+    Its config's hash does not tell.
+    """
     if not folder.versions.exists():
-        return False
-    return json.loads(folder.versions.read_text(encoding="utf-8")).get("source") != source()
+        return {}
+    first = json.loads(folder.versions.read_text(encoding="utf-8")).get("source")
+    return {} if first == source() else {"begun": first}

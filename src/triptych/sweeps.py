@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from triptych.errors import UserError
-from triptych.runs import identifying, telling, write_json
+from triptych.runs import held, identifying, telling, write_json
 
 WAITING, RUNNING, FINISHED, FAILED = "waiting", "running", "finished", "failed"
 
@@ -23,8 +23,9 @@ class Arm:
         place: in the order of the sweep, from 1.
         overrides: those that tell what it computes; of a path, the last part.
         run: its folder's name, once that is known.
-        status: ``waiting``, ``running`` (or killed while it ran), ``finished`` or ``failed``.
+        status: ``waiting`` (or stopped by hand), ``running`` (or killed while it ran), ``finished`` or ``failed``.
         reason: why it failed, in one line.
+        cut_off: how often it was begun, and neither finished nor failed.
         identity: 8 hexadecimal digits over the overrides as they were given, in the name of its file.
     """
 
@@ -34,6 +35,7 @@ class Arm:
     run: str | None = None
     status: str = WAITING
     reason: str | None = None
+    cut_off: int = 0
     identity: str = field(default="", compare=False)
 
 
@@ -64,27 +66,33 @@ def plan(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -> lis
     Raises:
         UserError: the folder holds the arms of another study.
     """
-    known = {arm.identity: arm for arm in read_arms(folder)}
-    if others := {arm.study for arm in known.values()} - {study}:
-        raise UserError(
-            f"{folder} holds the arms of {' and '.join(sorted(other or 'a sweep of no study' for other in others))}; "
-            "give this sweep an output=… of its own."
-        )
-    place = max((arm.place for arm in known.values()), default=0)
-    arms = []
-    for overrides in sweep:
-        identity = identify(overrides)
-        if identity not in known:
-            place += 1
-            known[identity] = Arm(study, place, tuple(telling(overrides)), identity=identity)
-            write(folder, known[identity])
-        arms.append(known[identity])
-    return arms
+    with held(folder, "plan", wait=True):
+        known = {arm.identity: arm for arm in read_arms(folder)}
+        if others := {arm.study for arm in known.values()} - {study}:
+            told = " and ".join(sorted(other or "a sweep of no study" for other in others))
+            raise UserError(f"{folder} holds the arms of {told}; give this sweep an output=… of its own.")
+        place = max((arm.place for arm in known.values()), default=0)
+        arms = []
+        for overrides in sweep:
+            identity = identify(overrides)
+            if identity not in known:
+                place += 1
+                known[identity] = Arm(study, place, tuple(telling(overrides)), identity=identity)
+                write(folder, known[identity])
+            arms.append(known[identity])
+        return arms
+
+
+def name(folder: Path) -> str:
+    """What dashboards group the runs of a sweep by: the same when it is started again."""
+    first = read_arms(folder)[0]
+    return f"{first.study or folder.absolute().name}-{first.identity}"
 
 
 def note(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason: str | None = None) -> None:
     """Writes down how an arm fares."""
-    write(folder, replace(arm, status=status, run=run or arm.run, reason=reason))
+    cut_off = arm.cut_off + 1 if status == RUNNING else 0
+    write(folder, replace(arm, status=status, run=run or arm.run, reason=reason, cut_off=cut_off))
 
 
 def write(folder: Path, arm: Arm) -> None:

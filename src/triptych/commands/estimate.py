@@ -69,13 +69,14 @@ class Estimate:
     measured: bool
 
 
-def estimate(overrides: Sequence[str], device: str | None, measure: int | None) -> Estimate:
+def estimate(overrides: Sequence[str], device: str | None, measure: int | None, measured: dict[str, float]) -> Estimate:
     """Its text and ids are prepared, unless the cache holds them.
 
     Args:
         overrides: of ``triptych train``, one run's.
         device: a GPU's name; None is where the strategy would train here.
         measure: batches by which to measure the speed here; None takes what is known.
+        measured: tokens a second of the trainings that were measured, to which this one is added.
     """
     config = compose_run(overrides)
     require_values(config)
@@ -101,11 +102,12 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None) 
     )
     tokens, flops = consumption(data.stream, data.total_steps, prepared, loss.autoencode)
     here = "cpu" if device else device_of(config)
-    if measure:
-        speed = measured_speed(config, prepared, data, loss, measure)
-        speeds.record(config, corpus.fingerprint, accounting.device_name(here), speed)
     name = device or accounting.device_name(here)
     known = speeds.known(config, corpus.fingerprint, name)
+    if measure:
+        if training not in measured:
+            measured[training] = measured_speed(config, prepared, data, loss, measure)
+        known = measured[training]
     peak = accounting.datasheet_peak(device)[0] if device else accounting.peak_flops(here)[0]
     parameters = accounting.parameters(prepared.model)[0]
     kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import lightning
-import numpy as np
 import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
@@ -19,7 +18,8 @@ from rich.console import Console
 import triptych
 from triptych import accounting, checkpoints, runs, speeds
 from triptych.commands.prepare import Prepared
-from triptych.commands.scoring import score
+from triptych.commands.scoring import log_scores, score, settings
+from triptych.data.batching import kinds
 from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
@@ -91,22 +91,21 @@ class Experiment:
             tokenizer=prepared.tokenizer.fingerprint,
         )
         self._check_optimizer()
-        csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
-        self.loggers: list[Logger] = [csv, *([instantiate(config.logger)] if config.logger else [])]
         self.trainer = self._trainer(callbacks)
         self._check_precision()
         self.device = self.trainer.strategy.root_device
         self._compile()
+        csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
+        # Last, since a dashboard begins a run, and keeps its identity in the folder.
+        self.loggers: list[Logger] = [csv, *([instantiate(config.logger)] if config.logger else [])]
+        self.trainer.loggers = self.loggers
 
     def fit(self) -> None:
         """Trains to the end of the budget, from the last checkpoint if there is one."""
         if self.trainer.is_global_zero:
             self._describe()
-        chosen: Any = OmegaConf.to_container(self.config, resolve=True)
-        told = runs.telling(HydraConfig.get().overrides.task)
-        chosen["arm"] = " ".join(one for one in told if not one.startswith(("seed=", "scale=", "experiment=")))
         for logger in self.loggers:
-            logger.log_hyperparams(chosen)
+            logger.log_hyperparams(settings(self.config))
         resume = self.folder.last if self.folder.last.exists() else None
         if resume is not None:
             self.data.first_step = checkpoints.step_of(resume)
@@ -120,23 +119,23 @@ class Experiment:
             if isinstance(stop, SystemExit) and stop.code == TERMINATED:
                 raise
             raise KeyboardInterrupt from stop
+        self.peak_memory = accounting.peak_memory_bytes(self.device)
 
     def finish(self, digest: str, training: str) -> None:
         """Translates the test sets with the best or averaged weights and writes the result."""
         total = self.task.consumed.of_all_ranks()
         if not self.trainer.is_global_zero:
             return
-        test = score(self.config, self.folder, self.prepared.corpus, self.device)
+        scores = score(self.config, self.folder, self.prepared.corpus, self.device)
         with replacing(self.folder.path / "metrics.csv") as beside:
             runs.metrics(self.folder).to_csv(beside, index=False)
         result = self._result(total)
         trained, data = result["train"], self.prepared.corpus.fingerprint
         speeds.record(self.config, data, trained["device"], trained["tokens_per_second"])
         identity = {"config_hash": digest, "training_hash": training}
-        runs.write_json(self.folder.result, {**identity, **result, "test": test})
-        for split, scores in test.items():
-            for logger in self.loggers[1:]:
-                logger.log_metrics({f"{split}/{name}": scores[name] for name in ("bleu", "chrf")})
+        runs.write_json(self.folder.result, {**identity, **result, **scores})
+        for logger in self.loggers[1:]:
+            log_scores(logger, scores["test"])
 
     def _check_average(self) -> None:
         """There are as many checkpoints to keep as validations."""
@@ -164,9 +163,8 @@ class Experiment:
     def _check_lengths(self) -> None:
         """Of every pair, and of the longest translation of every sentence that will be translated."""
         for split, store in self.prepared.stores.items():
-            src_lengths, tgt_lengths = store.lengths.astype(np.int64).T
             hops = 0 if split == TRAIN else len(self.prepared.corpus.sections[split][0].route) - 1
-            for src, tgt in (divmod(pair, 2**32) for pair in np.unique(src_lengths << 32 | tgt_lengths).tolist()):
+            for src, tgt in kinds(store.lengths)[0].tolist():
                 self.prepared.model.check_lengths(src, tgt)
                 for _ in range(hops):
                     longest = int(self.search.limit(torch.tensor(src)))
@@ -189,7 +187,7 @@ class Experiment:
                 val_check_interval=min(self.config.validation.every, self.total_steps) * self.config.batch.accumulate,
                 check_val_every_n_epoch=None,
                 num_sanity_val_steps=0,
-                logger=self.loggers,
+                logger=False,
                 plugins=[AtomicCheckpoints()],
                 callbacks=callbacks,
                 use_distributed_sampler=False,
@@ -224,15 +222,16 @@ class Experiment:
             part.compile(dynamic=True)
 
     def _describe(self) -> None:
-        """What the run is, in its folder before it starts: the resolved config, the tokenizer, the versions."""
+        """What the run is, in its folder before it starts: the resolved config, the tokenizer, the first versions."""
         self.folder.path.mkdir(parents=True, exist_ok=True)
         self.prepared.tokenizer.save(self.folder.tokenizer)
         with replacing(self.folder.config) as beside:
             OmegaConf.save(self.config, beside)
-        runs.write_json(self.folder.versions, runs.versions())
+        if not self.folder.versions.exists():
+            runs.write_json(self.folder.versions, runs.versions())
 
     def _result(self, total: Consumed) -> dict[str, Any]:
-        """``result.json`` but for its test sets."""
+        """``result.json`` but for its scores."""
         corpus, tokenizer = self.prepared.corpus, self.prepared.tokenizer
         parameters, non_embedding = accounting.parameters(self.task.model)
         return {
@@ -268,10 +267,10 @@ class Experiment:
                     seconds=self.task.seconds,
                     device=self.device,
                     devices=self.trainer.world_size,
+                    peak_memory=self.peak_memory,
                 ),
             },
-            "validation": runs.best_validation(self.folder, self.config.checkpoint.monitor),
-            "versions": runs.versions(),
+            "versions": {**runs.versions(), **runs.begun(self.folder)},
         }
 
     def _callbacks(self) -> list[Callback]:

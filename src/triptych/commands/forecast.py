@@ -46,10 +46,11 @@ def main(arguments: list[str]) -> int:
     schema.register()
     found = arms_of([*overrides, "-m"])
     assert found is not None
-    arms = [estimate(arm, given.device, given.measure) for arm in found[1]]
+    measured: dict[str, float] = {}
+    arms = [estimate(arm, given.device, given.measure, measured) for arm in found[1]]
     if not arms:
         raise UserError("this sweeper chooses its arms as it goes along; forecast one of them.")
-    shown = to_rich(Table("Forecast", table(arms), notes(arms, given.device)))
+    shown = to_rich(Table("Forecast", table(arms), notes(arms, given.device, given.measure)))
     Console(width=None if Console().is_terminal else 200).print(shown)
     return 0
 
@@ -93,13 +94,14 @@ def _cells(cost: dict[str, float], scale: float, again: bool) -> list[str]:
     return [f"{cost['tokens'] / 1e6:.2f}", f"{cost['flops']:.2e}", f"{cost['seconds'] / scale:.2f}", disk]
 
 
-def notes(arms: Sequence[Estimate], device: str | None) -> list[str]:
+def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> list[str]:
     """Where the times are from."""
     place = device or arms[0].device
     assumed = sum(not arm.measured for arm in arms)
     lines = [f"Times of training on {place}, validation and translation of the test sets left out."]
     if assumed < len(arms):
-        lines.append(f"Of {len(arms) - assumed} of {len(arms)} by the speed of an earlier training there.")
+        how = f"{measure} batches, trained just now" if measure else "an earlier training there"
+        lines.append(f"Of {len(arms) - assumed} of {len(arms)} by the speed of {how}.")
     if assumed:
         peak = arms[0].peak
         hint = "." if device else "; --measure 20 trains each on 20 batches to know better."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -13,11 +14,12 @@ from rich.measure import Measurement
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.report import figures, formats, latex, significance, tables
+from triptych.report.keeping import keep
 from triptych.report.page import build_page
 from triptych.report.refusals import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
-from triptych.report.results import test_sets
+from triptych.report.results import find_runs, test_sets
 from triptych.report.rows import Row, read_rows, runs_of
-from triptych.report.study import find_study, read_published, subfolders
+from triptych.report.study import Published, Study, find_study, read_published, subfolders
 from triptych.report.tables import Table
 from triptych.sweeps import read_arms
 
@@ -26,23 +28,30 @@ def main(argv: list[str]) -> int:
     """Prints the tables, writes report.md, report.tex, report.csv and report.html, prints the page's path last.
 
     Raises:
-        UserError: no run is there, one cannot be read, or their scores were not made alike.
+        UserError: no run is there, one cannot be read, their scores were not made alike, or --keep's folder
+            holds something else.
     """
     parser = argparse.ArgumentParser(
         prog="triptych report",
         description="Prints the table of the runs below a folder; writes report.md, .tex, .csv and .html.",
     )
     parser.add_argument("folder", type=Path, help="every run below it is reported; or experiments/STUDY")
-    parser.add_argument("--out", type=Path, help="where the files go (default: the folder itself)")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="copy what the report is made of, no weights, there; report that"
+    )
     parser.add_argument("--unequal", action="store_true", help="also where arms were trained on other tokens")
     arguments = parser.parse_args(argv)
-    for folder, out in places(arguments.folder, arguments.out):
-        report(folder, out, arguments.unequal)
+    for folder, kept in places(arguments.folder, arguments.keep):
+        gathered = gather(folder, arguments.unequal)
+        if kept:
+            keep(folder, kept)
+            gathered = gather(kept, arguments.unequal)
+        report(kept or folder, gathered)
     return 0
 
 
-def places(folder: Path, out: Path | None) -> list[tuple[Path, Path]]:
-    """The folders to report, and where each report goes: of a study those of its ``results``, or the folder alone.
+def places(folder: Path, kept: Path | None) -> list[tuple[Path, Path | None]]:
+    """The folders to report, and where each is kept: of a study those of its ``results``, or the folder alone.
 
     Raises:
         UserError: there is no such study.
@@ -52,43 +61,64 @@ def places(folder: Path, out: Path | None) -> list[tuple[Path, Path]]:
         raise UserError(f"there is no study {folder}; there are {', '.join(subfolders(experiments)) or 'none'}.")
     results = folder / "results"
     if experiments.name == "experiments" and results.is_dir() and (names := subfolders(results)):
-        return [(results / name, (out or results) / name) for name in names]
-    return [(folder, out or folder)]
+        return [(results / name, kept and kept / name) for name in names]
+    return [(folder, kept)]
 
 
-def report(folder: Path, out: Path, unequal: bool) -> None:
-    """Prints and writes the report of one folder.
+@dataclass(frozen=True)
+class Gathered:
+    """What the report of a folder is made of."""
+
+    rows: list[Row]
+    study: Study
+    published: Published
+
+
+def gather(folder: Path, unequal: bool) -> Gathered:
+    """Reads a folder, and refuses what may not stand in one table.
 
     Raises:
         UserError: as ``main``.
     """
     arms = read_arms(folder)
-    rows = read_rows(folder, arms)
-    runs = runs_of(rows)
+    runs = find_runs(folder)
     study = find_study(folder, arms, runs)
+    rows = read_rows(folder, arms, runs, study.reference)
     published = read_published(folder, study)
     refuse_mixtures(runs, study.varies)
     if not unequal and "tokens" not in study.varies:
         refuse_unequal_tokens(rows)
     refuse_tampered(runs)
+    return Gathered(rows, study, published)
 
+
+def report(folder: Path, gathered: Gathered) -> None:
+    """Prints the report of a folder, and writes it there."""
+    rows, study, published = gathered.rows, gathered.study, gathered.published
+    runs = runs_of(rows)
     tests = [significance.PairedTests(rows, test_set) for test_set in test_sets(runs)]
     leaders = {test.test_set: test.leader() for test in tests}
     name = folder.resolve().name
     title = f"Runs of {name}" if study.name in (None, name) else f"Runs of {study.name}, {name}"
-    notes = [*tables.made(runs), *significance.notes(leaders), *tables.provenance(study, published)]
+    notes = [
+        *tables.failures(rows),
+        *tables.made(runs),
+        *significance.notes(leaders),
+        *tables.provenance(study, published),
+    ]
     table = tables.comparison(title, rows, published, leaders, notes)
     tested = [found for test in tests if (found := significance.compare(test, rows, study.reference))]
     for one in (table, *tested):
         _print(one)
     curves = [tables.validation(rows, metric, *how) for metric, how in figures.METRICS.items()]
-    every = [table, *tested, *filter(None, curves)]
-    page = build_page(table, draw(rows, test_sets(runs)), tested, figures.colours(rows), out)
-    _write(out / "report.md", formats.to_markdown(every, out))
-    _write(out / "report.tex", latex.to_latex(every))
-    _write(out / "report.csv", formats.to_csv(rows, published))
-    _write(out / "report.html", page)
-    print(out / "report.html")
+    lengths = [tables.bleu_by_length(rows, test_set) for test_set in test_sets(runs)]
+    every = [table, *tested, *filter(None, lengths), *filter(None, curves)]
+    page = build_page(table, draw(rows, test_sets(runs)), tested, figures.colours(rows), folder)
+    _write(folder / "report.md", formats.to_markdown(every, folder))
+    _write(folder / "report.tex", latex.to_latex(every))
+    _write(folder / "report.csv", formats.to_csv(rows, published))
+    _write(folder / "report.html", page)
+    print(folder / "report.html")
 
 
 def draw(rows: Sequence[Row], test_names: Sequence[str]) -> list[tuple[str, go.Figure]]:

@@ -77,6 +77,7 @@ class Train:
     output: str = MISSING
     cache: str = MISSING
     run_dir: str | None = None
+    sweep: str | None = None
 
 
 @dataclass

@@ -9,25 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
+from lightning.pytorch.loggers import Logger
 from omegaconf import DictConfig, OmegaConf
 
 from triptych import checkpoints, evaluation, runs, translator
-from triptych.data.corpus import Corpus
+from triptych.data.corpus import VALIDATION, Corpus
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.tokenizer import Tokenizer
+from triptych.training.callbacks import close
 from triptych.training.ranks import say
 
 
 def score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, device: torch.device) -> dict[str, Any]:
-    """Translates the test sets with the best or averaged weights; ``test`` of ``result.json``."""
+    """Translates the test sets with the best or averaged weights; ``validation`` and ``test`` of ``result.json``."""
     checkpoint = "best"
     if config.checkpoint.average > 1:
         checkpoint = "averaged"
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
     trained = translator.load(folder.path, checkpoint, str(device))
+    validation = evaluation.likelihood(trained, corpus, VALIDATION, config.search_tokens)
     search, test = instantiate(config.search), {}
     for split in corpus.test_names:
         say(f"translating {split} …")
@@ -42,7 +46,20 @@ def score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, device: to
         evaluation.save(found, folder, split)
         test[split] = found.scores
         say(f"{split}: BLEU {found.scores['bleu']:.2f}, chrF {found.scores['chrf']:.2f}")
-    return test
+    return {"validation": validation, "test": test}
+
+
+def settings(config: DictConfig) -> dict[str, Any]:
+    """What a dashboard shows of a run: its config, and ``arm``, the overrides that tell it from others of its sweep."""
+    chosen: Any = OmegaConf.to_container(config, resolve=True)
+    told = runs.telling(HydraConfig.get().overrides.task)
+    return {**chosen, "arm": " ".join(one for one in told if not one.startswith(("seed=", "scale=", "experiment=")))}
+
+
+def log_scores(logger: Logger, test: dict[str, Any]) -> None:
+    """``test`` of ``result.json`` on a dashboard."""
+    for split, scores in test.items():
+        logger.log_metrics({f"{split}/{name}": scores[name] for name in ("bleu", "chrf")})
 
 
 def adopt(
@@ -69,8 +86,13 @@ def adopt(
         for name in ("metrics.csv", "versions.json"):
             shutil.copyfile(trained.path / name, beside / name)
         OmegaConf.save(config, beside / "config.yaml")
-        test = score(config, runs.RunFolder(beside), corpus, torch.device(device_of(config, devices)))
-        runs.write_json(beside / "result.json", {**result, **own, "test": test})
+        scores = score(config, runs.RunFolder(beside), corpus, torch.device(device_of(config, devices)))
+        runs.write_json(beside / "result.json", {**result, **own, **scores})
+    if config.logger:
+        logger = instantiate(config.logger)
+        logger.log_hyperparams({**settings(config), "weights_of": trained.path.name})
+        log_scores(logger, scores["test"])
+        close([logger], "success")
 
 
 def _link(src: str, dst: str) -> None:

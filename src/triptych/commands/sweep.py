@@ -19,9 +19,11 @@ from triptych.commands.explain import explain
 from triptych.commands.hydra_app import hydra_of_its_own
 from triptych.errors import UserError
 from triptych.runs import Busy
-from triptych.sweeps import FAILED, FINISHED, RUNNING, Arm
+from triptych.sweeps import FAILED, FINISHED, RUNNING, WAITING, Arm
 
 MULTIRUN = ("-m", "--multirun")
+OFTEN = 2
+"""Times that an arm was cut off, perhaps because it kills its process: from then on it waits for the others."""
 
 
 def arms_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | None:
@@ -69,9 +71,11 @@ class Sweep:
         self.new = [arm for arm in self.planned if arm.identity not in before]
 
     def withdraw(self) -> None:
-        """Takes back what was planned, where the configuration of an arm is a mistake, by which none begins."""
-        for arm in self.new:
-            sweeps.forget(self.output, arm)
+        """Takes back what was planned and has not begun, where the configuration of an arm is a mistake."""
+        new = {arm.identity for arm in self.new}
+        for arm in self.arms:
+            if arm.identity in new and arm.status == WAITING and arm.run is None:
+                sweeps.forget(self.output, arm)
 
     @property
     def arms(self) -> list[Arm]:
@@ -85,15 +89,20 @@ class Sweep:
         return any(arm.status not in (FAILED, FINISHED) for arm in self.arms)
 
     def finish(self) -> int:
-        """Names the arms that failed, and the command that tries them again; the exit status."""
-        finished, failed = ([arm for arm in self.arms if arm.status == status] for status in (FINISHED, FAILED))
-        print(f"{len(finished)} of {len(self.arms)} arms are finished: {self.output}", flush=True)
-        for arm in failed:
-            print(f"triptych: {' '.join(arm.overrides)}: {arm.reason}", file=sys.stderr)
-        if failed:
+        """Names the arms that are not finished, and the command that tries them again; the exit status."""
+        arms = self.arms
+        left = [arm for arm in arms if arm.status != FINISHED]
+        print(f"{len(arms) - len(left)} of {len(arms)} arms are finished: {self.output}", flush=True)
+        for arm in left:
+            reason = arm.reason if arm.status == FAILED else "not run" if arm.status == WAITING else "cut off"
+            print(f"triptych: {' '.join(arm.overrides)}: {reason}", file=sys.stderr)
+        if left:
             command = shlex.join(["triptych", "train", *self.arguments])
-            print(f"triptych: {len(failed)} of {len(self.arms)} arms failed; again: {command}", file=sys.stderr)
-        return 0 if len(finished) == len(self.arms) else 2
+            failed = sum(arm.status == FAILED for arm in left)
+            told = [f"{failed} of {len(arms)} arms failed"] if failed else []
+            told += [f"{len(left) - failed} are unfinished"] if len(left) > failed else []
+            print(f"triptych: {', '.join(told)}; again: {command}", file=sys.stderr)
+        return 2 if left else 0
 
 
 def study_of(config: DictConfig) -> str | None:
@@ -112,6 +121,10 @@ def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> Non
     (arm,) = sweeps.plan(output, study_of(config), [overrides])
     if wait and arm.status in (FINISHED, FAILED):
         return
+    if not wait and arm.cut_off >= OFTEN:
+        print(f"arm {arm.place} was cut off {arm.cut_off} times; the others come first.", flush=True)
+        return
+    config.sweep = sweeps.name(output)
 
     def note(status: str, reason: str | None = None) -> None:
         folder = None if config.run_dir is None else Path(config.run_dir).name
@@ -131,6 +144,9 @@ def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> Non
         note(FINISHED)
     except Busy:
         print("another process trains it.", flush=True)
+    except (KeyboardInterrupt, SystemExit):  # stopped, and not cut off
+        note(WAITING)
+        raise
     except Exception as error:
         reason = explain(error)
         if reason is None:

@@ -44,15 +44,16 @@ def main(arguments: list[str]) -> int:
     if found is None:
         return run("train", job, arguments)
     sweep = Sweep(arguments, *found)
-    try:
-        run("train", partial(as_arm, train, wait=False), arguments)
-        if sweep.unfinished:
-            run("train", partial(as_arm, train, wait=True), arguments)
-    except Exception as error:
-        if explain(error) is not None:  # of the configuration, which Hydra composes for all arms before the first
-            sweep.withdraw()
-            raise
-        print(f"triptych: the launcher broke off: {' '.join(str(error).split())}", file=sys.stderr)
+    for wait in (False, True):
+        if wait and not sweep.unfinished:
+            break
+        try:
+            run("train", partial(as_arm, train, wait=wait), arguments)
+        except Exception as error:
+            if explain(error) is not None:  # of the configuration, which Hydra composes before arms begin
+                sweep.withdraw()
+                raise
+            print(f"triptych: the launcher broke off: {' '.join(str(error).split())}", file=sys.stderr)
     return sweep.finish()
 
 
@@ -95,11 +96,12 @@ def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] =
     with runs.held(output, digest, wait=wait) if rank_zero() else nullcontext():
         folder = runs.find(output, overrides, digest)  # again: another process may have made it meanwhile
         config.run_dir = str(folder.path)
+        other = runs.begun(folder)
         if folder.result.exists():
-            say(f"finished before: {folder.path}")
+            say(f"finished before{', by other code' if other else ''}: {folder.path}")
             return
         begin()
-        if runs.made_by_other_code(folder):
+        if other:
             say(f"{folder.path} was begun by other code; give another output=… to train it from the start.")
         _train_or_score(config, folder, corpus, digest, training)
     say(f"result: {folder.result}")

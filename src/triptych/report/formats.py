@@ -56,7 +56,7 @@ def to_markdown(tables: Sequence[Table], home: Path) -> str:
             ]
             lines.append([_leading(cells[0], table.rows[i], home) if i < len(table.rows) else cells[0], *cells[1:]])
         body = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-        notes = "".join(f"- {note}\n" for note in table.notes)
+        notes = "".join(f"- {_escaped(note, '<>*`[]')}\n" for note in table.notes)
         parts.append(f"## {_markdown(table.title)}\n\n{body}\n{notes}")
     return "\n".join(parts)
 
@@ -81,4 +81,8 @@ def _leading(text: str, row: Row, home: Path) -> str:
 
 
 def _markdown(text: str) -> str:
-    return re.sub(r"([\\|\[\]<>*`])", r"\\\1", text)
+    return _escaped(text, "\\|[]<>*`")
+
+
+def _escaped(text: str, signs: str) -> str:
+    return re.sub(f"([{re.escape(signs)}])", r"\\\1", text)

@@ -10,13 +10,10 @@ from triptych.metrics import bleu_of
 from triptych.report.results import Run, test_sets
 from triptych.report.rows import Row
 
-METRICS = ("bleu_signature", "chrf_signature")
-VARIABLE = {
-    "text": ("text", "sentences"),
-    "search": ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra"),
-}
-"""What two runs must share, like ``METRICS``, before their scores on one test set stand in one table, unless a study
-varies it."""
+ALIKE = ("bleu_signature", "chrf_signature", "text", "sentences")
+"""What runs must share before their scores on one test set stand in one table."""
+SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra")
+"""Likewise, unless a study varies it."""
 EXACT = 1e-6
 """BLEU points: a score that is computed again from the same text may differ in rounding alone."""
 
@@ -27,7 +24,7 @@ def refuse_mixtures(runs: Sequence[Run], varies: Collection[str]) -> None:
     Raises:
         UserError: runs scored one test set with different signatures, of other text, or decoded it otherwise.
     """
-    settled = [*METRICS, *(key for name, keys in VARIABLE.items() if name not in varies for key in keys)]
+    settled = ALIKE if "search" in varies else (*ALIKE, *SEARCH)
     for test_set in test_sets(runs):
         for key in settled:
             found: dict[str, list[str]] = defaultdict(list)
@@ -57,12 +54,17 @@ def refuse_unequal_tokens(rows: Sequence[Row]) -> None:
     for row in rows:
         for run in row.finished:
             first, other = seen.setdefault(run.seed, (row.label, run))
-            if stream_of(run) != stream_of(other) and not (_of_flops(run, other) and _began_alike(run, other)):
+            if not on_one_stream(run, other):
                 raise UserError(
                     f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}: "
                     f"token stream {stream_of(other)[:16]}, and {stream_of(run)[:16]}): train them with the same data, "
                     "tokenizer, batch and budget, or add --unequal."
                 )
+
+
+def on_one_stream(run: Run, other: Run) -> bool:
+    """Whether two were trained on the same batches in the same order; of two budgets of FLOPs, as far as both went."""
+    return stream_of(run) == stream_of(other) or (_of_flops(run, other) and _began_alike(run, other))
 
 
 def _of_flops(*runs: Run) -> bool:

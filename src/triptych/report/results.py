@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 
 from triptych.errors import UserError
-from triptych.runs import UNIDENTIFYING, RunFolder
+from triptych.runs import PLACES, UNIDENTIFYING, RunFolder
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Run:
         told = (result.get("data") or {}).items()
         data = {key: value for key, value in told if not key.startswith("token_stream")}
         config = {key: value for key, value in self.config.items() if key not in UNIDENTIFYING}
+        config["data"] = {key: value for key, value in (config.get("data") or {}).items() if key not in PLACES}
         named = result.get("model") if config else self.overrides
         return json.dumps([named, data, _without_seed(config)], sort_keys=True, default=str)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 from triptych.errors import UserError
-from triptych.report.results import Run, find_runs
+from triptych.report.results import Run
 from triptych.runs import telling
-from triptych.sweeps import Arm
+from triptych.sweeps import FAILED, FINISHED, WAITING, Arm
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,13 @@ class Row:
             it, and published figures the arm that they stand beside.
         label: what tables call it: the arm, and what is missing of it; unique in a report.
         runs: its runs, one a seed, unfinished ones last.
+        failures: why a run of it failed, a sentence each.
     """
 
     arm: str
     label: str
     runs: tuple[Run, ...]
+    failures: tuple[str, ...] = ()
 
     @property
     def finished(self) -> tuple[Run, ...]:
@@ -39,18 +41,24 @@ class Row:
         return fmean(scores) if scores else None
 
 
-def read_rows(folder: Path, arms: Sequence[Arm]) -> list[Row]:
+def read_rows(folder: Path, arms: Sequence[Arm], runs: Sequence[Run], reference: str | None = None) -> list[Row]:
     """The arms of the sweep that wrote to ``folder``, in its order, then the runs below it that are none of its arms.
 
+    Args:
+        folder: of the sweep.
+        arms: that it was to make.
+        runs: below it.
+        reference: the arm that a study holds the others against: it tells which keys an arm of the study is called by.
+
     Raises:
-        UserError: the folder is missing or holds neither, or a run's files cannot be read.
+        UserError: there are neither arms nor runs.
     """
-    runs = find_runs(folder)
     if not (runs or arms):
         raise UserError(f"no runs below {folder}; train one with `triptych train`.")
     places = {folder / arm.run for arm in arms if arm.run}
     own = {run.name: run for run in runs if run.folder in places}
-    return _unique([*_of_arms(arms, own), *_of_names([run for run in runs if run.folder not in places])])
+    others = [run for run in runs if run.folder not in places]
+    return _unique([*_of_arms(arms, own, reference), *_of_names(others, reference)])
 
 
 def runs_of(rows: Sequence[Row]) -> list[Run]:
@@ -58,33 +66,40 @@ def runs_of(rows: Sequence[Row]) -> list[Run]:
     return list({run.folder: run for row in rows for run in row.runs}.values())
 
 
-def _of_arms(arms: Sequence[Arm], runs: Mapping[str, Run]) -> list[Row]:
+def _of_arms(arms: Sequence[Arm], runs: Mapping[str, Run], reference: str | None) -> list[Row]:
     """A row for each set of overrides; arms that differ in their seeds alone share it.
 
     Args:
         arms: in the order of the sweep.
         runs: those that the arms have, by name.
+        reference: as in ``read_rows``.
     """
     told = [[part for part in telling(arm.overrides) if not part.startswith("seed=")] for arm in arms]
     groups: dict[frozenset[str], list[Arm]] = defaultdict(list)
     for parts, arm in zip(told, arms, strict=True):
         groups[frozenset(parts)].append(arm)
-    names = dict(zip(map(frozenset, told), _labels(told), strict=True))
+    names = dict(zip(map(frozenset, told), _labels(told, reference), strict=True))
     rows = []
     for overrides, group in groups.items():
         found = list({run.name: run for arm in group if (run := runs.get(arm.run or ""))}.values())
         name = names[overrides] or _model(found)
-        missing = _missing([(arm, runs.get(arm.run or "")) for arm in group])
+        states = {arm: _state(arm, runs.get(arm.run or "")) for arm in group}
+        missing = _missing(states)
+        failures = tuple(
+            f"{' '.join([name, *(_seed(arm) if len(group) > 1 else [])])} failed: {arm.reason}"
+            for arm in group
+            if states[arm] == FAILED and arm.reason
+        )
         first, *others = _seeds(found) or [[]]
         unfinished = [run for run in found if not run.result]
-        rows.append(Row(name, f"{name} ({missing})" if missing else name, (*first, *unfinished)))
+        rows.append(Row(name, f"{name} ({missing})" if missing else name, (*first, *unfinished), failures))
         rows += [Row(name, name, tuple(repeated)) for repeated in others]
     return rows
 
 
-def _of_names(runs: Sequence[Run]) -> list[Row]:
+def _of_names(runs: Sequence[Run], reference: str | None) -> list[Row]:
     """A row for each config; ordered by label, seed and name, each unfinished run in a row of its own at the end."""
-    labels = _labels([run.overrides for run in runs])
+    labels = _labels([run.overrides for run in runs], reference)
     named = {run.folder: label or _model([run]) for run, label in zip(runs, labels, strict=True)}
     ordered = sorted(runs, key=lambda run: (named[run.folder], run.seed is None, run.seed or 0, run.name))
     rows = [Row(named[seeds[0].folder], named[seeds[0].folder], tuple(seeds)) for seeds in _seeds(ordered)]
@@ -92,13 +107,29 @@ def _of_names(runs: Sequence[Run]) -> list[Row]:
     return rows + [Row(named[run.folder], f"{named[run.folder]} (unfinished)", (run,)) for run in left]
 
 
-def _labels(told: Sequence[Sequence[str]]) -> list[str]:
-    """What tells lists of overrides apart, in words; of a choice of model or arm the choice alone."""
-    shared = set.intersection(*map(set, told)) if len(told) > 1 else set()
-    return [
-        " ".join(part.removeprefix("model=").removeprefix("arm=") for part in parts if part not in shared)
-        for parts in told
-    ]
+def _labels(told: Sequence[Sequence[str]], reference: str | None) -> list[str]:
+    """What tells lists of overrides apart, in words; of a choice of model or arm the choice alone.
+
+    What the reference is called by is told of all, first and in its order, though they may not differ in it.
+    """
+    keys = _keys(reference, {_key(part) for parts in told for part in parts})
+    shared = set.intersection(*map(set, told)) if told and (keys or len(told) > 1) else set()
+    labels = []
+    for parts in told:
+        first = sorted((part for part in parts if _key(part) in keys), key=lambda part: keys.index(_key(part)))
+        others = [part for part in parts if _key(part) not in keys and part not in shared]
+        labels.append(" ".join(part.removeprefix("model=").removeprefix("arm=") for part in (*first, *others)))
+    return labels
+
+
+def _keys(reference: str | None, given: Collection[str]) -> list[str]:
+    """Of ``loss.autoencode.alpha=0.1`` that key; of ``base`` alone, ``arm`` or ``model``."""
+    option = "arm" if "arm" in given else "model"
+    return [_key(part) if "=" in part else option for part in (reference or "").split()]
+
+
+def _key(part: str) -> str:
+    return part.partition("=")[0]
 
 
 def _model(runs: Sequence[Run]) -> str:
@@ -121,23 +152,25 @@ def _seeds(runs: Sequence[Run]) -> list[list[Run]]:
     return [sorted(group, key=lambda run: run.seed or 0) for group in groups.values()]
 
 
-def _missing(arms: Sequence[tuple[Arm, Run | None]]) -> str:
-    """What keeps arms that differ in their seeds alone from being finished: ``failed: …``, ``seed=2 not run``."""
-    states = {arm: _state(arm, run) for arm, run in arms}
+def _missing(states: Mapping[Arm, str]) -> str:
+    """What keeps arms that differ in their seeds alone from being finished: ``failed``, ``seed=2 not run``."""
     if len(set(states.values())) == 1:
         return next(iter(states.values()))
-    seeds = {arm: " ".join(part for part in arm.overrides if part.startswith("seed=")) for arm in states}
-    return "; ".join(f"{seeds[arm]} {state}".strip() for arm, state in states.items() if state)
+    return "; ".join(" ".join([*_seed(arm), state]) for arm, state in states.items() if state)
+
+
+def _seed(arm: Arm) -> list[str]:
+    return [part for part in arm.overrides if part.startswith("seed=")]
 
 
 def _state(arm: Arm, run: Run | None) -> str:
     if run and run.result:
         return ""
-    if arm.status == "failed":
-        return f"failed: {arm.reason}" if arm.reason else "failed"
-    if arm.status == "finished" and run is None:
+    if arm.status == FAILED:
+        return FAILED
+    if arm.status == FINISHED and run is None:
         return "its run is not here"
-    return "not run" if arm.status == "waiting" else "unfinished"
+    return "not run" if arm.status == WAITING and arm.run is None else "unfinished"
 
 
 def _unique(rows: Sequence[Row]) -> list[Row]:

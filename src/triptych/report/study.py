@@ -15,7 +15,7 @@ from triptych.sweeps import Arm
 
 EXPERIMENTS = Path(triptych.__file__).parents[2] / "experiments"
 """The studies of a checkout; a wheel has none, and its reports no published figures."""
-VARIABLE = ("tokens", "search", "text")
+VARIABLE = ("tokens", "search")
 NEEDED = ("arm", "source", "set_up")
 """Columns of every ``published.csv``; each of the others is a figure, named for what it is."""
 
@@ -28,7 +28,7 @@ class Study:
         name: None where they belong to no study, or to several.
         reference: the arm that the others are tested against, if any.
         varies: what the arms differ in on purpose although a fair comparison would refuse it: ``tokens`` (the stream
-            of batches), ``search`` (how they decode), ``text`` (of the test sets).
+            of batches), ``search`` (how they decode).
         deviations: from the published set-up, a clause each.
     """
 

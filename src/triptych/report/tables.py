@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from triptych.report.refusals import stream_of
+from triptych.report.refusals import on_one_stream, stream_of
 from triptych.report.results import Run, test_sets
 from triptych.report.rows import Row, runs_of
 from triptych.report.study import Published, Study
@@ -133,26 +132,31 @@ def comparison(
 
 def made(runs: Sequence[Run]) -> list[str]:
     """How the scores came about: what the runs of a seed trained on, and a line for each test set and metric."""
-    streams: dict[int | None, set[str]] = defaultdict(set)
-    for run in runs:
-        if run.result:
-            streams[run.seed].add(stream_of(run))
+    results = {run.folder: run.result for run in runs if run.result}
+    first: dict[int | None, Run] = {}
+    pairs = [(run, first.setdefault(run.seed, run)) for run in runs if run.result]
     lines = []
-    if sum(run.result is not None for run in runs) > len(streams):
-        same = all(len(found) == 1 for found in streams.values())
-        of_flops = all((run.config.get("budget") or {}).get("flops") is not None for run in runs if run.result)
+    if len(pairs) > len(first):
         lines.append(
             "Every run of a seed was trained on the same tokens in the same order."
-            if same
+            if all(stream_of(run) == stream_of(other) for run, other in pairs)
             else "Equal FLOPs: of two runs of a seed, one was trained on the beginning of the other's tokens."
-            if of_flops
+            if all(on_one_stream(run, other) for run, other in pairs)
             else "The runs were NOT all trained on the same tokens in the same order (see result.json)."
         )
-        if len({str((run.result or {}).get("tokenizer")) for run in runs if run.result}) > 1:
+        if len({str(result.get("tokenizer")) for result in results.values()}) > 1:
             lines.append(
                 "The runs differ in what a piece is: what is counted by the piece (perplexity, loss, sentence "
                 "BLEU over pieces) cannot be compared."
             )
+    if adopted := sum("weights_of" in result for result in results.values()):
+        lines.append(
+            f"{adopted} of {len(results)} runs have the weights of another (weights_of in result.json), trained once: "
+            "its costs and its curve stand in each of their rows."
+        )
+    sources = {result.get("versions", {}).get(key) for result in results.values() for key in ("source", "begun")}
+    if len(sources - {None}) > 1:
+        lines.append(f"The runs are of {len(sources - {None})} versions of the code (versions in result.json).")
     for test_set in test_sets(runs):
         scores = [run.tests[test_set] for run in runs if test_set in run.tests]
         lines += [
@@ -162,6 +166,11 @@ def made(runs: Sequence[Run]) -> list[str]:
             f"length penalty {_either(scores, 'length_penalty')}",
         ]
     return lines
+
+
+def failures(rows: Sequence[Row]) -> list[str]:
+    """Why runs failed, a line each."""
+    return [reason for row in rows for reason in row.failures]
 
 
 def provenance(study: Study, published: Published) -> list[str]:
@@ -192,6 +201,31 @@ def validation(rows: Sequence[Row], metric: str, title: str, form: str) -> Table
     header = [("", "model"), *(("", f"step {int(step):,}") for step in frame.columns)]
     shown = [row for row in rows if row.label in frame.index]
     return Table(title, pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(header)), rows=shown)
+
+
+def bleu_by_length(rows: Sequence[Row], test_set: str) -> Table | None:
+    """BLEU of each range of source lengths (words), the mean over an arm's seeds; the last line counts sentences.
+
+    None if no run has such figures, or there is one range alone.
+    """
+    found = {
+        row.label: pd.DataFrame(parts).dropna(subset="bleu")
+        for row in rows
+        if (parts := [part for run in row.finished for part in run.tests.get(test_set, {}).get("by_length") or []])
+    }
+    if not found:
+        return None
+    ranges = pd.concat(found.values()).drop_duplicates("label").sort_values("low")
+    if len(ranges) < 2:
+        return None
+    cells = []
+    for label, frame in found.items():
+        means = frame.groupby("label")["bleu"].mean().reindex(ranges["label"])
+        cells.append([label, *(MISSING if pd.isna(mean) else f"{mean:.2f}" for mean in means)])
+    cells.append(["sentences", *(f"{count:,}" for count in ranges["sentences"])])
+    header = [("", "words"), *(("", label) for label in ranges["label"])]
+    frame = pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(header))
+    return Table(f"BLEU by source length, {test_set}", frame, rows=[row for row in rows if row.label in found])
 
 
 def _figures(run: Run) -> dict[str, float]:

@@ -20,7 +20,7 @@ def keep_freed_memory() -> None:
     except (AttributeError, OSError, TypeError):
         return
     mallopt(_MMAP_MAX, 0)
-    mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+    mallopt(_TRIM_THRESHOLD, -1)  # never
 
 
 def give_back_freed_memory() -> None:

@@ -181,9 +181,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 of_token, nll[chunk], grad = of_chunk(logits, target, smoothing[chunk], with_gradient)
                 loss += (token_weight * of_token).sum()
                 if grad_hidden is not None and grad_weight is not None and grad is not None:
-                    share = (token_weight / unit)[:, None].to(dtype)
+                    share = (token_weight / unit)[:, None]
                     grad_hidden[chunk] = (grad @ low_weight) * share
-                    grad_weight += grad.T @ (low_hidden * share)
+                    grad_weight += grad.T @ (hidden[chunk] * share).to(dtype)
         ctx.save_for_backward(grad_hidden, grad_weight, unit)
         ctx.mark_non_differentiable(nll)
         return loss, nll
