@@ -21,7 +21,7 @@ from conftest import triptych as command_line
 import triptych
 from triptych.commands.evaluate import check_text
 from triptych.errors import UserError
-from triptych.runs import RunFolder, made_by_other_code, write_json
+from triptych.runs import RunFolder, begun, write_json
 
 TINY = [
     "scale=smoke",
@@ -87,12 +87,12 @@ def test_a_finished_run_is_not_trained_again(trained: Path) -> None:
 
 def test_a_run_of_other_code_is_told_apart(trained: Path, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
-    assert not made_by_other_code(folder), "it has not begun"
+    assert begun(folder) == {}, "it has not begun"
     written = json.loads(RunFolder(only(trained / "runs")).versions.read_text())
     write_json(folder.versions, written)
-    assert not made_by_other_code(folder)
+    assert begun(folder) == {}
     write_json(folder.versions, {**written, "source": "0123456789abcdef"})
-    assert made_by_other_code(folder)
+    assert list(begun(folder)) == ["begun"]
 
 
 def test_averaged_weights_are_the_mean_of_the_last(trained: Path) -> None:
