@@ -115,7 +115,7 @@ def report(folder: Path, gathered: Gathered) -> None:
     every = [table, *tested, *filter(None, lengths), *filter(None, curves)]
     page = build_page(table, draw(rows, test_sets(runs)), tested, figures.colours(rows), folder)
     _write(folder / "report.md", formats.to_markdown(every, folder))
-    _write(folder / "report.tex", latex.to_latex(every))
+    _write(folder / "report.tex", latex.to_latex([tables.narrow(table), *every[1:]]))
     _write(folder / "report.csv", formats.to_csv(rows, published))
     _write(folder / "report.html", page)
     print(folder / "report.html")

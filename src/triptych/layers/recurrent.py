@@ -93,6 +93,7 @@ class Layer(nn.Module):
         parts: how many tensors it carries: 2 (LSTM) or 1 (GRU).
         gates: G.
         output_size: H times the directions.
+        shut: of an LSTM, (4H, 1) weights by which an input shuts the input gate and opens the forget gate.
     """
 
     shut: Tensor
@@ -103,10 +104,10 @@ class Layer(nn.Module):
         self.rnn = fused(input_size, hidden_size, batch_first=True, bidirectional=bidirectional)
         self.parts, self.gates = (2, 4) if cell == "lstm" else (1, 3)
         self.output_size = hidden_size * (2 if bidirectional else 1)
-        shut = torch.zeros(self.gates, hidden_size, 1)
         if cell == "lstm":
+            shut = torch.zeros(4, hidden_size, 1)
             shut[0], shut[1] = -SHUT, SHUT
-        self.register_buffer("shut", shut.flatten(0, 1), persistent=False)
+            self.register_buffer("shut", shut.flatten(0, 1), persistent=False)
         for name, parameter in self.rnn.named_parameters():
             if name.startswith("weight"):
                 init_gates(parameter, hidden_size, nn.init.xavier_uniform_ if "_ih_" in name else nn.init.orthogonal_)
@@ -221,14 +222,19 @@ class Encoder(nn.Module):
         lengths = torch.from_numpy(host_lengths)
         if self._pads(embedded):
             return self._over_padding(embedded, lengths)
-        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
-        x, plan, finals = packed.data, packed[1:], []
+        # Sorted by what the host knows: PyTorch's own sorting would wait for a GPU at every step.
+        order = np.argsort(-host_lengths, kind="stable")
+        places = torch.from_numpy(np.stack([order, order.argsort()]))
+        places = places.pin_memory() if embedded.is_cuda else places
+        sort, unsort = places.to(embedded.device, non_blocking=True)
+        packed = pack_padded_sequence(embedded.index_select(0, sort), lengths[order], batch_first=True)
+        x, finals = packed.data, []
         for i, layer in enumerate(self.layers):
-            output, final = layer.read(PackedSequence(self.dropout(x), *plan))
+            output, final = layer.read(PackedSequence(self.dropout(x), packed.batch_sizes))
             x = add_residual(x, output.data, i, self.residual)
-            finals.append(final)
-        memory, _ = pad_packed_sequence(PackedSequence(x, *plan), batch_first=True, total_length=embedded.shape[1])
-        return memory, finals
+            finals.append(tuple(part.index_select(0, unsort) for part in final))
+        memory, _ = pad_packed_sequence(PackedSequence(x, packed.batch_sizes), True, total_length=embedded.shape[1])
+        return memory.index_select(0, unsort), finals
 
     def _pads(self, embedded: Tensor) -> bool:
         """Whether oneDNN reads it: it is more than twice as fast as PyTorch's own loop over packed sentences, which it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -63,6 +63,8 @@ SCORES = (
     ("chrf", "chrF", ".2f"),
     ("sentence_bleu_pieces", "sentence BLEU over pieces", ".2f"),
 )
+NARROW = ("model", "parameters (M)", "validation perplexity", "BLEU")
+"""Columns that a narrow table has of ours."""
 TIMES = (("seconds", 1.0, 600.0), ("minutes", 60.0, 36_000.0), ("hours", 3600.0, float("inf")))
 """Units of time, and the seconds from which the next is used."""
 
@@ -128,6 +130,18 @@ def comparison(
     }
     frame = pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(header))
     return Table(title, frame, notes, rows, frozenset(best))
+
+
+def narrow(table: Table) -> Table:
+    """What a page of paper has room for of the comparison: sizes, perplexities and BLEU, ours and published ones."""
+    columns = list(enumerate(table.cells.columns))
+    kept = [j for j, (span, header) in columns if header in NARROW or (span == PUBLISHED and _is_quality(header))]
+    best = frozenset((i, kept.index(j)) for i, j in table.best)
+    return replace(table, cells=table.cells.iloc[:, kept], best=best)
+
+
+def _is_quality(header: str) -> bool:
+    return "BLEU" in header or "perplexity" in header
 
 
 def made(runs: Sequence[Run]) -> list[str]:
