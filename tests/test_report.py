@@ -152,7 +152,7 @@ def test_latex_is_escaped(tmp_path: Path) -> None:
     main([str(tmp_path)])
     text = (tmp_path / "report.tex").read_text()
     assert r"100\% a\_b \& \{c\} \#1 \$x \textbackslash{}y \textasciitilde{}z\textasciicircum{}2 $\pm$" in text
-    assert r"\multicolumn{3}{c}{new\_test}" in text
+    assert r"\multicolumn{1}{c}{new\_test}" in text
     for part in (
         r"\documentclass",
         r"\usepackage{booktabs}",
