@@ -344,6 +344,10 @@ def test_what_is_kept_makes_the_same_report(sweep: Path, capsys: pytest.CaptureF
     (home / run.name / "result.json").unlink()
     main([str(sweep), "--keep", str(home)])
     assert (home / run.name / "result.json").exists(), "what was kept before makes room"
+    (home / run.name / "checkpoints").mkdir()
+    with pytest.raises(UserError, match="holds what no report has kept there"):
+        main([str(sweep), "--keep", str(home)])
+    (home / run.name / "checkpoints").rmdir()
     (home / "thesis.tex").touch()
     with pytest.raises(UserError, match=r"kept holds what no report has kept there; give --keep another folder"):
         main([str(sweep), "--keep", str(home)])

@@ -175,7 +175,7 @@ def add_residual(x: Tensor, output: Tensor, index: int, enabled: bool) -> Tensor
 
 
 class Encoder(nn.Module):
-    """A stack of layers over packed sentences, so that padding is neither computed nor seen.
+    """A stack of layers that read sentences as if there were no padding.
 
     Args:
         cell: ``lstm`` or ``gru``.

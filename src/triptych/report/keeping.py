@@ -42,4 +42,6 @@ def keep(folder: Path, home: Path) -> None:
 
 
 def _is_kept(path: Path) -> bool:
-    return path.name == "arms" or path.match("report.*") or (path / "config.yaml").is_file()
+    """Never a run with its weights, for which there would be no way back."""
+    run = (path / "config.yaml").is_file() and not (path / "checkpoints").exists()
+    return run or path.name == "arms" or path.match("report.*")
