@@ -67,7 +67,7 @@ def peak(arm: str, loss: str) -> dict[str, int]:
 
 def _of_system(path: str, name: str) -> int:
     """Bytes that a file of the system tells of."""
-    return 1024 * int(re.findall(rf"^{name}: *(\d+)", Path(path).read_text(), re.MULTILINE)[0])
+    return 1024 * int(re.findall(rf"^{name}:\s*(\d+)", Path(path).read_text(), re.MULTILINE)[0])
 
 
 if __name__ == "__main__":

@@ -103,11 +103,9 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     tokens, flops = consumption(data.stream, data.total_steps, prepared, loss.autoencode)
     here = "cpu" if device else device_of(config)
     name = device or accounting.device_name(here)
-    known = speeds.known(config, corpus.fingerprint, name)
-    if measure:
-        if training not in measured:
-            measured[training] = measured_speed(config, prepared, data, loss, measure)
-        known = measured[training]
+    if measure and training not in measured:
+        measured[training] = measured_speed(config, prepared, data, loss, measure)
+    known = measured[training] if measure else speeds.known(config, corpus.fingerprint, name)
     peak = accounting.datasheet_peak(device)[0] if device else accounting.peak_flops(here)[0]
     parameters = accounting.parameters(prepared.model)[0]
     kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
