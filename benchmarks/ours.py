@@ -21,6 +21,7 @@ from triptych.commands.hydra_app import conf_dir
 from triptych.commands.prepare import Prepared, prepare
 from triptych.data.datamodule import TranslationData
 from triptych.models.base import TranslationModel
+from triptych.products import fast_products
 from triptych.training.loss import TranslationLoss
 
 COMMON = [
@@ -125,11 +126,12 @@ class Steps:
     def step(self) -> Tensor:
         with record_function("data"):
             batch = next(self.batches)
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
-            prediction = self.model(batch)
-            with record_function("loss"):
-                loss = self.loss(prediction, batch.step_tokens, 0.0).loss
-        loss.backward()
+        with fast_products(torch.device("cpu")):
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+                prediction = self.model(batch)
+                with record_function("loss"):
+                    loss = self.loss(prediction, batch.step_tokens, 0.0).loss
+            loss.backward()
         with record_function("optimizer"):
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
             self.optimizer.step()

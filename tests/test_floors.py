@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "triptych"
 FLOORS = [
-    {"errors", "files", "lines", "vocabulary", "batch", "state", "tokenizer"},
+    {"errors", "files", "lines", "vocabulary", "batch", "state", "tokenizer", "products"},
     {"layers"},
     {"models", "data", "metrics"},
     {"search", "accounting"},

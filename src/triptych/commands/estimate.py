@@ -26,6 +26,7 @@ from triptych.commands.prepare import Prepared, prepare
 from triptych.commands.scoring import device_of
 from triptych.data.batching import Stream
 from triptych.data.datamodule import TranslationData
+from triptych.products import fast_products
 from triptych.training.allocator import keep_freed_memory
 from triptych.training.budget import pair_flops, total_steps
 
@@ -151,9 +152,10 @@ def measured_speed(
     rates = []
     for batch in islice(data.train_dataloader(), steps):
         began = time.perf_counter()
-        with torch.autocast(device.type, half) if half else nullcontext():
-            parts = loss(model(batch.to(device)), batch.step_tokens.to(device), 0.0)
-        parts.loss.backward()
+        with fast_products(device):
+            with torch.autocast(device.type, half) if half else nullcontext():
+                parts = loss(model(batch.to(device)), batch.step_tokens.to(device), 0.0)
+            parts.loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         parts.loss.item()  # waits for the device

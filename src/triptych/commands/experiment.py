@@ -28,6 +28,7 @@ from triptych.training.budget import total_steps
 from triptych.training.callbacks import (
     TERMINATED,
     AtomicCheckpoints,
+    FastProducts,
     ProgressBar,
     ProgressLines,
     SaveOnSignal,
@@ -288,6 +289,7 @@ class Experiment:
             validation,
             ProgressBar() if IN_TERMINAL else ProgressLines(),
             SaveOnSignal(self.folder.last),
+            *([] if self.config.strategy.compile else [FastProducts()]),
             *best_and_last(
                 self.folder.checkpoints, monitor=self.config.checkpoint.monitor, keep=self.config.checkpoint.keep
             ),

@@ -6,6 +6,7 @@ import secrets
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from triptych.data.store import Store
 from triptych.files import replacing
 from triptych.metrics import corpus_scores
+from triptych.products import fast_products
 from triptych.search import Search, decode
 from triptych.tokenizer import Tokenizer
 from triptych.training.ranks import gather
@@ -153,6 +155,27 @@ class AtomicCheckpoints(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
         with replacing(Path(path)) as beside:
             super().save_checkpoint(checkpoint, beside, storage_options)
+
+
+class FastProducts(Callback):
+    """``fast_products`` in the steps of training, and not in the translations between them."""
+
+    def __init__(self) -> None:
+        self._during = ExitStack()
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._during.enter_context(fast_products(trainer.strategy.root_device))
+
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._during.close()
+
+    on_validation_start = on_train_end
+    on_validation_end = on_train_start
+
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        self._during.close()
 
 
 TOGETHER = 20
