@@ -59,9 +59,10 @@ def test_half_precision_keeps_the_gradient_of_a_large_batch() -> None:
         assert float((found - wanted).norm() / wanted.norm()) < 0.01
 
 
-@pytest.mark.parametrize("chunk", [50, 1_000_000])
-def test_agrees_with_pytorch(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("chunk", "part"), [(50, 10_000), (120, 40), (10_000, 50), (10_000, 10_000)])
+def test_agrees_with_pytorch(chunk: int, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(loss_module.CHUNK_ELEMENTS, "cpu", chunk)
+    monkeypatch.setitem(loss_module.PART_ELEMENTS, "cpu", part)
     torch.manual_seed(0)
     hidden = torch.randn(11, 8, requires_grad=True)
     weight = torch.randn(17, 8, requires_grad=True)

@@ -16,6 +16,9 @@ from triptych.errors import require_one_of, require_probability
 CHUNK_ELEMENTS = {"cpu": 4_000_000, "cuda": 64_000_000}
 """Logits that exist at one time, by device: enough to keep a matrix product busy, too few to matter beside the
 activations."""
+PART_ELEMENTS = {"cpu": 500_000, "cuda": 64_000_000}
+"""Logits that become their gradient at one time: in single precision few enough for a CPU's caches, and for the holes
+that the activations leave in its memory, since new memory costs more than the arithmetic."""
 
 
 @dataclass
@@ -89,30 +92,29 @@ class TranslationLoss(nn.Module):
 
 def chunk_cross_entropy(
     logits: Tensor, targets: Tensor, smoothing: Tensor, with_gradient: bool
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The loss of some logits, and its gradient.
+) -> tuple[Tensor, Tensor]:
+    """The loss of some logits, which become its gradient.
 
     Args:
-        logits: (n, V).
+        logits: (n, V), overwritten by softmax less the smoothed target, where the gradient is wanted.
         targets: (n, 1) ids.
         smoothing: (n,) eps of each.
-        with_gradient: whether the gradient is wanted.
+        with_gradient: whether it is.
 
     Returns:
-        Each token's loss (n,) and negative log-likelihood (n,), at least in single precision, and the gradient of the
-        loss (n, V), softmax less the smoothed target, in the precision of the logits.
+        Each token's loss (n,) and negative log-likelihood (n,), at least in single precision.
     """
     log_probs = logits.log_softmax(dim=-1, dtype=accumulation_dtype(logits.dtype))
     at_target = log_probs.gather(1, targets)
     nll = -at_target.squeeze(1)
     loss = (1 - smoothing) * nll - smoothing * log_probs.mean(dim=-1)
-    if not with_gradient:
-        return loss, nll, None
-    share = (smoothing / logits.shape[1])[:, None]
-    gradient = log_probs.exp_().sub_(share)
-    # Before the cast: a CPU scatters into half precision by way of a copy.
-    gradient.scatter_(1, targets, at_target.exp() - share + (smoothing - 1)[:, None])
-    return loss, nll, gradient.to(logits.dtype)
+    if with_gradient:
+        share = (smoothing / logits.shape[1])[:, None]
+        gradient = log_probs.exp_().sub_(share)
+        # Before the cast: a CPU scatters into half precision by way of a copy.
+        gradient.scatter_(1, targets, at_target.exp() - share + (smoothing - 1)[:, None])
+        logits.copy_(gradient)
+    return loss, nll
 
 
 def accumulation_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -120,7 +122,7 @@ def accumulation_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
-ChunkLoss = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor, Tensor | None]]
+ChunkLoss = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor]]
 
 
 def linear_cross_entropy(
@@ -167,26 +169,29 @@ class _LinearCrossEntropy(torch.autograd.Function):
         device = hidden.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         low_weight = weight.to(dtype)
-        loss = hidden.new_zeros((), dtype=accumulation_dtype(dtype))
-        nll = hidden.new_empty(len(hidden), dtype=accumulation_dtype(dtype))
+        losses, nll = (hidden.new_empty(len(hidden), dtype=accumulation_dtype(dtype)) for _ in range(2))
         grad_hidden = torch.empty_like(hidden) if with_gradient else None
         grad_weight = torch.zeros_like(weight) if with_gradient else None
-        rows = max(1, CHUNK_ELEMENTS.get(device, CHUNK_ELEMENTS["cpu"]) // len(weight))
+        rows, part_rows = (
+            max(1, elements.get(device, elements["cpu"]) // len(weight)) for elements in (CHUNK_ELEMENTS, PART_ELEMENTS)
+        )
         unit = token_weights.max()  # kept out of what half precision holds, where a token's share would vanish
         with torch.autocast(device, enabled=False):
-            for i in range(0, len(hidden), rows):
-                chunk = slice(i, i + rows)
-                low_hidden, token_weight = hidden[chunk].to(dtype), token_weights[chunk]
-                logits, target = low_hidden @ low_weight.T, targets[chunk, None]
-                of_token, nll[chunk], grad = of_chunk(logits, target, smoothing[chunk], with_gradient)
-                loss += (token_weight * of_token).sum()
-                if grad_hidden is not None and grad_weight is not None and grad is not None:
-                    share = (token_weight / unit)[:, None]
-                    grad_hidden[chunk] = (grad @ low_weight) * share
-                    grad_weight += grad.T @ (hidden[chunk] * share).to(dtype)
+            for first in range(0, len(hidden), rows):
+                last = min(first + rows, len(hidden))
+                chunk = slice(first, last)
+                logits = hidden[chunk].to(dtype) @ low_weight.T
+                for i in range(first, last, part_rows):
+                    part = slice(i, min(i + part_rows, last))
+                    of_part = logits[i - first : part.stop - first]
+                    losses[part], nll[part] = of_chunk(of_part, targets[part, None], smoothing[part], with_gradient)
+                if grad_hidden is not None and grad_weight is not None:
+                    share = (token_weights[chunk] / unit)[:, None]
+                    grad_hidden[chunk] = (logits @ low_weight) * share
+                    grad_weight += logits.T @ (hidden[chunk] * share).to(dtype)
         ctx.save_for_backward(grad_hidden, grad_weight, unit)
         ctx.mark_non_differentiable(nll)
-        return loss, nll
+        return (token_weights * losses).sum(), nll
 
     @staticmethod
     @once_differentiable
