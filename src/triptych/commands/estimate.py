@@ -5,14 +5,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import Any
 
+import lightning
 import numpy as np
 import torch
 from hydra.utils import instantiate
+from lightning.pytorch.callbacks import Callback
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
@@ -24,11 +26,14 @@ from triptych.commands.hydra_app import compose_run, require_values
 from triptych.commands.match import resolve_reference
 from triptych.commands.prepare import Prepared, prepare
 from triptych.commands.scoring import device_of
+from triptych.commands.train import quieten
 from triptych.data.batching import Stream
 from triptych.data.datamodule import TranslationData
-from triptych.products import fast_products
 from triptych.training.allocator import keep_freed_memory
 from triptych.training.budget import pair_flops, total_steps
+from triptych.training.callbacks import FastProducts
+from triptych.training.loss import TranslationLoss
+from triptych.training.task import TranslationTask
 
 UTILISATION = 0.35
 """Of a device's peak, where no speed has been measured yet."""
@@ -141,27 +146,61 @@ def consumption(
 
 
 def measured_speed(
-    config: DictConfig, prepared: Prepared, data: TranslationData, loss: torch.nn.Module, steps: int
+    config: DictConfig, prepared: Prepared, data: TranslationData, loss: TranslationLoss, batches: int
 ) -> float:
-    """Source and target tokens a second of all ranks, by the median over batches after the first quarter."""
+    """Source and target tokens a second of all ranks, by the median over batches after the first quarter.
+
+    They are trained on as in a run, but for validation, logs, checkpoints, and what a run compiles.
+    """
+    quieten()
     keep_freed_memory()
-    device = torch.device(device_of(config))
-    model, loss = prepared.model.to(device).train(), loss.to(device)
-    optimizer = instantiate(config.optimizer.optimizer)(model.parameters(), lr=1e-4)
-    half = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}.get(config.strategy.precision)
-    rates = []
-    for batch in islice(data.train_dataloader(), steps):
-        began = time.perf_counter()
-        with fast_products(device):
-            with torch.autocast(device.type, half) if half else nullcontext():
-                parts = loss(model(batch.to(device)), batch.step_tokens.to(device), 0.0)
-            parts.loss.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        parts.loss.item()  # waits for the device
-        rates.append(int((batch.host_lengths - 1).sum()) / (time.perf_counter() - began))
+    task = TranslationTask(
+        model=prepared.model,
+        loss=loss,
+        optimizer=instantiate(config.optimizer.optimizer),
+        schedule=instantiate(config.optimizer.schedule),
+        weight_decay=config.optimizer.weight_decay,
+        total_steps=data.total_steps,
+        log_every=config.log_every,
+        tokenizer=prepared.tokenizer.fingerprint,
+    )
+    rates = Rates()
+    trainer = lightning.Trainer(
+        accelerator=config.strategy.accelerator,
+        devices=1,
+        precision=config.strategy.precision,
+        max_epochs=1,
+        limit_train_batches=batches,
+        limit_val_batches=0,
+        accumulate_grad_batches=config.batch.accumulate,
+        gradient_clip_val=config.gradient_clip or None,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        callbacks=[FastProducts(), rates],
+    )
+    trainer.fit(task, datamodule=data)
     ranks = config.strategy.devices * config.strategy.num_nodes
-    return ranks * statistics.median(rates[len(rates) // 4 :])
+    return ranks * statistics.median(rates.found[len(rates.found) // 4 :])
+
+
+class Rates(Callback):
+    """Source and target tokens a second of each batch, from the end of the one before."""
+
+    def __init__(self) -> None:
+        self.found: list[float] = []
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._before = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        outputs["loss"].item()  # waits for the device
+        now = time.perf_counter()
+        self.found.append(int((batch.host_lengths - 1).sum()) / (now - self._before))
+        self._before = now
 
 
 def activation_bytes(prepared: Prepared, loss: torch.nn.Module, batch_tokens: int) -> int:
