@@ -1,9 +1,9 @@
 """Data at the size of WMT'14: preparing text, planning epochs, loading batches.
 
-    python benchmarks/data.py [--pairs 1000000] [--lengths 40800000]
+    python -m benchmarks.data [--pairs 1000000] [--lengths 40800000]
 
-Prints one JSON object. Every part runs in a process of its own, whose peak of memory, and that of its largest
-child, is given (on Linux).
+Prints one JSON object, and keeps it in benchmarks/results/data.json. Every part runs in a process of its own, whose
+peak of memory, and that of its largest child, is given (on Linux).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+RESULTS = Path(__file__).parent / "results" / "data.json"
 WORDS = 30_000
 MEAN, DEVIATION = 25, 15
 """Words of a synthetic sentence, as in WMT'14 English-French; at least 1, at most 100."""
@@ -149,7 +150,11 @@ def main() -> None:
         folder = Path(temporary)
         write_text(folder, arguments.pairs)
         parts = {"prepare": (prepare, arguments.pairs), "plan": (plan, arguments.lengths), "load": (load, 0)}
-        print(json.dumps({name: alone(part, folder, count) for name, (part, count) in parts.items()}, indent=2))
+        found = {name: alone(part, folder, count) for name, (part, count) in parts.items()}
+    told = json.dumps({"pairs": arguments.pairs, "lengths": arguments.lengths, **found}, indent=2) + "\n"
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(told)
+    print(told, end="")
 
 
 if __name__ == "__main__":

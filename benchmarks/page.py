@@ -17,6 +17,7 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def training(found: dict[str, Any]) -> list[str]:
     rows, rates, updates, readings = [], found["rates"], found["updates"], found["readings"]
+    turns = max(map(len, readings.values()))
     for name, values in rates.items():
         arm, how = name.split()
         if how == "joeynmt":
@@ -31,14 +32,19 @@ def training(found: dict[str, Any]) -> list[str]:
                 f"{values['tgt_tokens_per_second']:,.0f}",
                 f"{values['flops_per_second'] / 1e9:,.0f}",
                 f"{values['share_of_peak']:.0%}" if how == "32-true" else "",  # the peak is one of single precision
-                f"{values['peak_memory_bytes'] / 2**30:.2f}",
+                f"{max(reading['peak_memory_bytes'] for reading in readings[name]) / 2**30:.2f}",
                 f"{peer['parameters'] / 1e6:.2f}M" if peer else "",
                 f"{peer['tgt_tokens_per_second']:,.0f}" if peer else "",
                 f"{ratio(readings[name], readings[f'{arm} joeynmt']):.1f}" if peer else "",
             ]
         )
     head = ["model", "precision", "parameters", "source/s", "target/s", "GFLOP/s", "of peak", "memory, GiB"]
-    joint, parted = (rates[f"{arm} 32-true"]["tokens_per_second"] for arm in ("lm4mt", "transformer"))
+    shares = {
+        how: rates[f"lm4mt {how}"]["tokens_per_second"] / rates[f"transformer {how}"]["tokens_per_second"]
+        for how in ("32-true", "bf16-mixed")
+        if f"lm4mt {how}" in rates
+    }
+    told_share = " and ".join(f"{share:.2f} ({how})" for how, share in shares.items())
     told = ", ".join(f"{perplexity:.1f} ({name})" for name, perplexity in found["perplexity"].items())
     return [
         "## Training",
@@ -46,10 +52,12 @@ def training(found: dict[str, Any]) -> list[str]:
         "Multi30k, English to French, 8,000 joint pieces, 4,096 padded tokens a batch; tokens without padding are "
         "counted. JoeyNMT 2.3.0 in fp32, whose batches are not of similar lengths. Transformers of 3 + 3 layers of "
         "256, RNNs of 2 + 2 LSTM layers of 256, each framework's own, which are not of quite as many parameters. "
-        "Medians of turns, of the ratio too. The share of the peak is that of the rate of matrix products in the same "
-        "process: the machine's speed varies, so that shares and rates of different lines are not in proportion.",
+        f"Medians of {turns} turns, of the ratio too; the first is one of {updates} updates, the others are of "
+        f"{found['shorter']}. Memory is the most that a turn has held, which grows with its updates. The share of the "
+        "peak is that of the rate of matrix products in the same process: the machine's speed varies, so that shares "
+        "and rates of different lines are not in proportion.",
         "",
-        f"LM4MT, 7 layers of 256, trains on {joint / parted:.2f} times the encoder-decoder's source + target tokens a "
+        f"LM4MT, 7 layers of 256, trains on {told_share} times the encoder-decoder's source + target tokens a "
         f"second. Validation perplexity of the Transformers after {updates} updates, lower is better: {told}. Both "
         "have the same model and settings, but an update of ours has "
         f"{rates['transformer 32-true']['tgt_tokens_an_update']:,.0f} target tokens, and one of JoeyNMT's "
@@ -76,7 +84,9 @@ def decoding(found: dict[str, Any]) -> list[str]:
         f"Beam {found['beam_size']}, length penalty {found['length_penalty']}, {found['sentences']:,} sentences; "
         "JoeyNMT and CTranslate2 with the Transformer's weights, all of them after at most 200 updates, each by "
         "its own rule for when a beam is done. "
-        f"JoeyNMT's translations are ours in {found['translated_as_joeynmt']:.1%} of the sentences.",
+        f"JoeyNMT's translations are ours in {found['translated_as_joeynmt']:.1%} of the sentences. Each has its own "
+        "batches: ours and CTranslate2's are of sentences of similar lengths, and the second and third of three passes "
+        "over the text are warm; JoeyNMT's are of 64 sentences as they come, timed once, after 64 sentences.",
         "",
         *table(["decoder", "sentences/s", "the Transformer's rate over it"], rows),
     ]

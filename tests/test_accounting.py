@@ -80,11 +80,11 @@ def test_known_gpus_have_the_dense_peak_of_their_datasheet(
     assert "datasheet" in where
 
 
-@pytest.mark.parametrize("name", ["NVIDIA GeForce GTX 1080", "NVIDIA H100 80GB HBM3 MIG 1g.10gb"])
+@pytest.mark.parametrize("name", ["NVIDIA GeForce GTX 1080", "NVIDIA RTX A1000", "NVIDIA H100 80GB HBM3 MIG 1g.10gb"])
 def test_other_gpus_are_measured(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
-    monkeypatch.setattr(accounting, "measured_flops", lambda device: (1.0, f"measured on {device}"))
-    assert accounting.peak_flops("cuda:1") == (1.0, "measured on cuda:1")
+    monkeypatch.setattr(accounting, "measured_flops", lambda device, dtype: (1.0, f"{dtype} on {device}"))
+    assert accounting.peak_flops("cuda:1") == (1.0, "torch.bfloat16 on cuda:1")
 
 
 def test_a_cpu_is_measured() -> None:
@@ -92,12 +92,13 @@ def test_a_cpu_is_measured() -> None:
     assert 1e8 < peak < 1e15
     assert source == "measured here, float32 matrix product of 1024, best of 20"
     assert accounting.peak_flops("cpu") == (peak, source)  # one denominator for all runs of a process
+    assert accounting.peak_flops("cpu", "bf16-mixed")[1].startswith("measured here, bfloat16 matrix product")
 
 
 def test_a_measured_rate_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([90.0, 3.0, 2.0, *range(4, 21)])
     monkeypatch.setattr(accounting, "_seconds_of_product", lambda matrix: next(seconds))
-    assert accounting.measured_flops.__wrapped__(torch.device("cpu"))[0] == 2 * 1024**3 / 2.0
+    assert accounting.measured_flops.__wrapped__(torch.device("cpu"), torch.float32)[0] == 2 * 1024**3 / 2.0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset a process's peak of memory")

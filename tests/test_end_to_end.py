@@ -82,7 +82,7 @@ def test_a_finished_run_is_not_trained_again(trained: Path) -> None:
     done = run(trained, "train", *reversed(DECAYED), *TINY, "seed=1")
     assert f"finished before: runs/{folder.name}" in done.stdout, "the config counts, not the order of its overrides"
     assert (folder / "result.json").stat().st_mtime_ns == before
-    assert "another version" not in done.stdout
+    assert "by other code" not in done.stdout
 
 
 def test_a_run_of_other_code_is_told_apart(trained: Path, tmp_path: Path) -> None:

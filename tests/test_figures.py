@@ -30,11 +30,20 @@ def test_the_readme_has_the_stored_speeds() -> None:
     share = joint["tokens_per_second"] / parted["tokens_per_second"]
     flops = [rate["flops_per_second"] / rate["tokens_per_second"] for rate in (joint, parted)]
     assert (
-        f"{share:.2f} times the Transformer's tokens a second, since a token takes {flops[0] / flops[1]:.1f}" in readme
+        f"{share:.2f} times the Transformer's tokens a second in bf16, since a token takes {flops[0] / flops[1]:.1f}"
+        in readme
     )
     per_second = decoded["sentences_per_second"]
     assert f"decodes {per_second['transformer']:.0f} sentences" in readme
     assert f"JoeyNMT decodes {per_second['joeynmt']:.1f} and CTranslate2 {per_second['ctranslate2']:.0f}" in readme
+
+
+def test_the_readme_has_the_stored_speed_of_preparation() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    found = json.loads((ROOT / "benchmarks" / "results" / "data.json").read_text())
+    assert f"{found['prepare']['pairs_per_minute'] / 1e6:.1f}M pairs a minute are read and encoded" in readme
+    assert f"an epoch of {found['lengths'] / 1e6:.1f}M is planned in {found['plan']['seconds']:.0f} s" in readme
+    assert f"a worker makes batches of {found['load']['tokens_per_second'] / 1e6:.0f}M tokens a second" in readme
 
 
 def test_the_readme_has_the_stored_memory() -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import statistics
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import compose_train, triptych
 from hydra.utils import instantiate
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych import accounting
+from triptych import accounting, speeds
 from triptych.batch import Batch
 from triptych.commands import schema
-from triptych.commands.estimate import UTILISATION, estimate
+from triptych.commands.estimate import UTILISATION, estimate, measured_speed
 from triptych.commands.prepare import prepare
+from triptych.commands.training import data_of
 from triptych.data.batching import Stream
 from triptych.errors import UserError
 
@@ -80,7 +85,7 @@ def test_the_table(tmp_path: Path) -> None:
     assert "an assumed 35% of a peak of 989 TFLOP/s" in done.stdout
     assert not (tmp_path / "runs").exists()
     done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
-    assert "Of 1 of 1 by the speed of 4 batches, trained just now." in done.stdout
+    assert "Of 1 of 1 by the speed of 4 steps, trained just now." in done.stdout
     for mistake, said in (
         (["--device", "H1000"], "device H1000 is unknown; choose one of H200, "),
         (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),
@@ -93,6 +98,33 @@ def test_the_table(tmp_path: Path) -> None:
     done = triptych("forecast", *SMOKE, "--device", "abacus", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("triptych: device abacus is unknown; choose one of H200, ")
+
+
+def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:
+    config = compose_train("scale=smoke", f"cache={tmp_path}")
+    for name, speed in (("NVIDIA H100 MIG 1g.10gb", 1.0), ("NVIDIA RTX A1000", 2.0), ("NVIDIA H100 PCIe", 3.0)):
+        speeds.record(config, "print", name, speed)
+    known = {name: speeds.known(config, "print", name) for name in ("H100 PCIe", "NVIDIA H100 MIG 1g.10gb", "A100")}
+    assert known == {"H100 PCIe": 3.0, "NVIDIA H100 MIG 1g.10gb": 1.0, "A100": None}
+
+
+@pytest.mark.parametrize(("lines", "steady"), [([1.0, 8.0, 9.0, 10.0], 9.0), ([1.0, None, 7.0], 7.0), ([1.0], 5.0)])
+def test_a_steady_speed_leaves_out_where_compilers_work(lines: list[float | None], steady: float) -> None:
+    assert speeds.steady(pd.DataFrame({"train/tokens_per_second": lines}), 5.0) == steady
+    assert speeds.steady(pd.DataFrame(), 5.0) == 5.0
+
+
+def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on by a second a reading: as many tokens a second as a step has."""
+    command = [*SMOKE, "batch.accumulate=2", f"cache={tmp_path}"]
+    config = compose_train(*command)
+    config.run_dir = ""
+    prepared, loss = prepare(config, instantiate(config.data)), instantiate(config.loss)
+    data = data_of(config, prepared, loss, workers=0)
+    monkeypatch.setattr("triptych.commands.estimate.time", SimpleNamespace(perf_counter=itertools.count().__next__))
+    found = measured_speed(config, prepared, data, loss, 4)
+    steps = [int(window.tokens.sum()) for window in islice(data.stream.windows(), 4)]
+    assert found == statistics.median(steps[1:])
 
 
 def test_an_unknown_peak() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import pytest
 import torch
@@ -28,11 +29,14 @@ def preset(architecture: str, size: str) -> str:
 
 
 @pytest.mark.parametrize("size", ["tiny", "base", "article"])
-@pytest.mark.parametrize("by", ["parameters", "flops"])
+@pytest.mark.parametrize(
+    ("by", "loss"), [("parameters", "translation"), ("flops", "translation"), ("flops", "joint"), ("flops", "decayed")]
+)
 @pytest.mark.parametrize(("arm", "reference"), itertools.permutations(ARCHITECTURES, 2))
-def test_within_two_percent(arm: str, reference: str, by: str, size: str) -> None:
+def test_within_two_percent(arm: str, reference: str, by: str, loss: str, size: str) -> None:
     vocabulary = pieces(PIECES[size])
     overrides = [f"match={by}", f"match.reference={preset(reference, size)}", f"model={preset(arm, size)}"]
+    overrides.append(f"loss={loss}")
     config = compose_train("scale=smoke", *overrides)
     resolve_reference(config, ["scale=smoke", *overrides])
     config.model.update(matched(config, vocabulary, LENGTHS))
@@ -41,7 +45,9 @@ def test_within_two_percent(arm: str, reference: str, by: str, size: str) -> Non
     if by == "parameters":
         ours, theirs = (accounting.parameters(model)[1] for model in arms)
     else:
-        ours, theirs = (accounting.training_flops(model, {(*LENGTHS, False): 1}) for model in arms)
+        autoencode = instantiate(config.loss).autoencode
+        steps = Counter((*LENGTHS, autoencode(step / 100) > 0) for step in range(100))
+        ours, theirs = (accounting.training_flops(model, steps) for model in arms)
     assert abs(ours / theirs - 1) <= TOLERANCE
 
 

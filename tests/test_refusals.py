@@ -10,6 +10,7 @@ from made_runs import NODE, add_arm, change, make_arm, make_run, rows_of, scores
 
 from triptych.commands.report import main
 from triptych.errors import UserError
+from triptych.report.refusals import SEARCH
 
 
 def test_arms_of_several_studies_are_refused(tmp_path: Path) -> None:
@@ -47,6 +48,17 @@ def test_other_tokens_are_refused_unless_they_are_meant(tmp_path: Path, capsys: 
     assert "NOT all trained on the same tokens" in " ".join(capsys.readouterr().out.split())
 
 
+def test_seeds_that_have_had_other_budgets_are_refused(tmp_path: Path) -> None:
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1", seed=2)
+    main([str(tmp_path)])
+    config = other / "config.yaml"
+    config.write_text(config.read_text() + "budget: {steps: 7}\n")
+    with pytest.raises(UserError, match=r"base \(seed 1\) and A1 \(seed 2\) were not trained on as many tokens"):
+        main([str(tmp_path)])
+    main([str(tmp_path), "--unequal"])
+
+
 def test_equal_flops_are_told_where_one_stream_begins_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -62,6 +74,14 @@ def test_equal_flops_are_told_where_one_stream_begins_the_other(
         main([str(tmp_path)])
     main([str(tmp_path), "--unequal"])
     assert "NOT all trained on the same tokens" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("key", SEARCH)
+def test_other_searches_are_refused(tmp_path: Path, key: str) -> None:
+    add_arm(tmp_path, 0, "base", tests={"toy": scores(**dict.fromkeys(SEARCH, 2))})
+    add_arm(tmp_path, 1, "A1", tests={"toy": scores(**dict.fromkeys(SEARCH, 2) | {key: 3})})
+    with pytest.raises(UserError, match=rf"test\.toy\.{key} differs"):
+        main([str(tmp_path)])
 
 
 def test_a_search_that_a_study_varies_is_not_refused(tmp_path: Path) -> None:

@@ -356,6 +356,14 @@ def test_what_is_kept_makes_the_same_report(sweep: Path, capsys: pytest.CaptureF
             main([str(sweep), "--keep", str(place)])
 
 
+def test_a_run_alone_is_kept_again(sweep: Path) -> None:
+    run = rows_of(sweep)[0].runs[0].folder
+    home = sweep.parent / "kept"
+    for _ in range(2):
+        main([str(run), "--keep", str(home)])
+    assert (home / "result.json").exists()
+
+
 def test_nothing_is_kept_of_what_is_refused(sweep: Path) -> None:
     change(rows_of(sweep)[0].runs[0].folder, "data", "token_stream", to="another stream")
     with pytest.raises(UserError, match="not trained on the same tokens"):

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,7 +98,48 @@ def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
     done = triptych("train", "-m", "model=transformer,lm4nt", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("triptych: model=lm4nt is unknown; choose one of ")
+    done = triptych("train", "-m", "model=transformer", "budget.steps=5,0", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "triptych: model=transformer budget.steps=0: budget.steps=0 must be an integer of at least 1.\n",
+    )
+    done = triptych("train", "-m", "model=transformer,lm4mt", "budget.flops=1e9", cwd=tmp_path)
+    assert done.stderr.startswith("triptych: budget has steps and flops; give exactly one")
     assert not list(tmp_path.glob("runs/arms/*"))
+
+
+def test_an_arm_is_not_told_of_by_who_has_not_begun_it(home: Path) -> None:
+    folder = place(home, "held")
+    again = ["scale=smoke", "data=text", "data.dir=nowhere", "data.train=train", "data.src=en", "data.tgt=fr"]
+    (arm,) = sweeps.plan(folder / "runs", None, [again])
+    for status, then in (("running", "running"), ("finished", "finished"), ("waiting", "failed")):
+        sweeps.note(folder / "runs", arm, status)
+        assert len(arms_in(folder)) == 1
+        done = triptych("train", "-m", *again, cwd=folder)
+        assert "nowhere" in done.stderr
+        assert sweeps.now(folder / "runs", arm).status == then
+
+
+def test_what_a_killed_process_has_left_is_removed(home: Path) -> None:
+    folder = place(home, "left")
+    command = ["train", *TINY, "budget.steps=3"]
+    assert triptych(*command, cwd=folder).returncode == 0
+    (result,) = folder.glob("runs/*/result.json")
+    half = result.parent.parent / f".{result.parent.name}.0123abcd"
+    shutil.copytree(result.parent, half)
+    lost = result.parent / "checkpoints" / ".last.ckpt.0123abcd"
+    lost.write_bytes(b"half")
+    result.unlink()
+    assert (
+        runs.trained_alike(
+            runs.RunFolder(result.parent), json.loads((half / "result.json").read_text())["training_hash"]
+        )
+        is None
+    ), "a hidden copy is no run"
+    assert triptych(*command, cwd=folder).returncode == 0
+    assert not half.exists()
+    assert not lost.exists()
+    assert result.exists()
 
 
 def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path, whole: dict[str, Any]) -> None:
@@ -245,7 +287,7 @@ def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
 def test_a_sweep_that_is_stopped_says_how_it_goes_on(home: Path) -> None:
     folder = place(home, "stopped")
     process = start(folder, "model=transformer,lm4mt", "budget.steps=3000")
-    while not list(folder.glob("runs/*/metrics/*/metrics.csv")):  # training is under way
+    while process.poll() is None and not list(folder.glob("runs/*/metrics/*/metrics.csv")):  # training is under way
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)

@@ -62,6 +62,7 @@ def cost(
     seconds: float,
     device: torch.device,
     devices: int,
+    precision: str,
     peak_memory: int,
 ) -> dict[str, Any]:
     """What ``result.json`` says of the cost of a training.
@@ -73,10 +74,11 @@ def cost(
         seconds: how long training took.
         device: where this process trained.
         devices: how many like it there were.
+        precision: Lightning's name of it.
         peak_memory: bytes, the most that this process held while it trained.
     """
     flops = training_flops(model, pairs)
-    peak, peak_source = peak_flops(device)
+    peak, peak_source = peak_flops(device, precision)
     return {
         "flops": flops,
         "flops_6nd": flops_6nd(parameters(model)[1], tokens),
@@ -96,14 +98,17 @@ def flops_6nd(non_embedding: int, tokens: int) -> int:
     return 6 * non_embedding * tokens
 
 
-def peak_flops(device: torch.device | str) -> tuple[float, str]:
-    """The peak of a device in FLOP/s, and where the figure is from: a datasheet, or a measurement made here."""
+def peak_flops(device: torch.device | str, precision: str = "32-true") -> tuple[float, str]:
+    """The peak of a device in FLOP/s, and where the figure is from: a datasheet, or a measurement made here.
+
+    A GPU's is that of bf16, whatever it trains in; a CPU's is that of the run's precision.
+    """
     device = torch.device(device)
-    # A MIG slice bears the name of the whole GPU, of whose peak it has a part only.
-    if device.type == "cuda" and "MIG" not in (name := torch.cuda.get_device_name(device)):
+    if device.type == "cuda":
         with contextlib.suppress(UserError):
-            return datasheet_peak(name)
-    return measured_flops(device)
+            return datasheet_peak(torch.cuda.get_device_name(device))
+    half = device.type != "cpu" or precision.startswith("bf16")
+    return measured_flops(device, torch.bfloat16 if half else torch.float32)
 
 
 def datasheet_peak(name: str) -> tuple[float, str]:
@@ -112,17 +117,25 @@ def datasheet_peak(name: str) -> tuple[float, str]:
     Raises:
         UserError: none of that name is known.
     """
-    for part, peak, source in DATASHEET_PEAKS:
-        if re.search(rf"\b{part}\b", name):
-            return peak, source
-    known = ", ".join(part for part, _, _ in DATASHEET_PEAKS)
-    raise UserError(f"device {name} is unknown; choose one of {known}.")
+    if (kind := gpu_kind(name)) is None:
+        known = ", ".join(part for part, _, _ in DATASHEET_PEAKS)
+        raise UserError(f"device {name} is unknown; choose one of {known}.")
+    return next((peak, source) for part, peak, source in DATASHEET_PEAKS if part == kind)
+
+
+def gpu_kind(name: str) -> str | None:
+    """The part of a GPU's name that its datasheet goes by; None for others.
+
+    A MIG slice bears the name of the whole GPU, of which it has a part only.
+    """
+    parts = (part for part, _, _ in DATASHEET_PEAKS if re.search(rf"\b{part}\b", name))
+    return None if "MIG" in name else next(parts, None)
 
 
 @functools.cache  # one denominator for all runs of a sweep
-def measured_flops(device: torch.device) -> tuple[float, str]:
+def measured_flops(device: torch.device, dtype: torch.dtype) -> tuple[float, str]:
     """The best rate in FLOP/s of twenty square matrix products: a peak is what nothing else disturbed."""
-    size, dtype = (1024, torch.float32) if device.type == "cpu" else (4096, torch.bfloat16)
+    size = 1024 if device.type == "cpu" else 4096
     matrix = torch.ones(size, size, device=device, dtype=dtype)
     with fast_products(device):
         seconds = min(_seconds_of_product(matrix) for _ in range(20))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -17,6 +19,19 @@ def require_folder(path: Path) -> None:
     nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise UserError(f"{path} cannot be written, because of {nearest}; give a folder that can.")
+
+
+def remove_leftovers(path: Path) -> None:
+    """What killed processes have left half-written beside ``path`` and in it, where nobody else may write now."""
+    for left in [*path.parent.glob(f".{glob.escape(path.name)}.*"), *path.rglob(".*")]:
+        if re.fullmatch(r"\..+\.[0-9a-f]{8}", left.name):
+            _remove(left)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -36,6 +51,4 @@ def replacing(path: Path) -> Iterator[Path]:
             if not (beside.is_dir() and path.is_dir()):
                 raise
     finally:
-        if beside.is_dir():
-            shutil.rmtree(beside)
-        beside.unlink(missing_ok=True)
+        _remove(beside)

@@ -174,7 +174,7 @@ def source() -> str:
 
 def trained_alike(folder: RunFolder, training: str) -> RunFolder | None:
     """Another finished run of the same output and the same code, of the same training, that has its checkpoints."""
-    for path in sorted(folder.path.parent.glob("*/result.json")):
+    for path in sorted(folder.path.parent.glob("[!.]*/result.json")):
         other = RunFolder(path.parent)
         result = json.loads(path.read_text(encoding="utf-8"))
         alike = result.get("training_hash") == training and result.get("versions", {}).get("source") == source()

@@ -90,19 +90,17 @@ def name(folder: Path) -> str:
 
 
 def note(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason: str | None = None) -> None:
-    """Writes down how an arm fares."""
+    """Writes down how an arm fares, which whoever has it in hand may do."""
+    arm = now(folder, arm)
     cut_off = arm.cut_off + 1 if status == RUNNING else 0
     write(folder, replace(arm, status=status, run=run or arm.run, reason=reason, cut_off=cut_off))
 
 
+def now(folder: Path, arm: Arm) -> Arm:
+    """What other processes have made of an arm since it was read."""
+    return next(one for one in read_arms(folder) if one.identity == arm.identity)
+
+
 def write(folder: Path, arm: Arm) -> None:
     stored = {key: value for key, value in asdict(arm).items() if key != "identity"}
-    write_json(_path(folder, arm), stored)
-
-
-def forget(folder: Path, arm: Arm) -> None:
-    _path(folder, arm).unlink(missing_ok=True)
-
-
-def _path(folder: Path, arm: Arm) -> Path:
-    return folder / "arms" / f"{arm.place:03d}-{arm.identity}.json"
+    write_json(folder / "arms" / f"{arm.place:03d}-{arm.identity}.json", stored)

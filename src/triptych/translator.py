@@ -132,11 +132,12 @@ class Translator:
         scores, marks = np.empty(len(sources)), self.marks(direction)
         for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
             pairs = [sources[i] for i in rows], [targets[i] for i in rows]
-            batch = Batch.from_ids(*pairs, marks=[marks] * len(rows)).to(self.device)
-            prediction = self.model(batch)
-            ones = torch.ones_like(prediction.targets, dtype=torch.float32)
-            _, nll = linear_cross_entropy(prediction.hidden, prediction.weight, prediction.targets, ones, ones * 0)
-            of_pair = nll[prediction.num_source :].double().split((batch.tgt_lengths - 1).tolist())
+            batch = Batch.from_ids(*pairs, marks=[marks] * len(rows))
+            prediction = self.model(batch.to(self.device))
+            hidden, ids = prediction.hidden[prediction.num_source :], prediction.targets[prediction.num_source :]
+            ones = torch.ones_like(ids, dtype=torch.float32)
+            _, nll = linear_cross_entropy(hidden, prediction.weight, ids, ones, ones * 0)
+            of_pair = nll.double().split((batch.tgt_lengths - 1).tolist())
             scores[rows] = [-float(tokens.sum()) for tokens in of_pair]
         return scores.tolist()
 

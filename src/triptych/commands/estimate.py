@@ -6,7 +6,6 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -27,13 +26,12 @@ from triptych.commands.match import resolve_reference
 from triptych.commands.prepare import Prepared, prepare
 from triptych.commands.scoring import device_of
 from triptych.commands.train import quieten
+from triptych.commands.training import compile_of, data_of, products_of, task_of
 from triptych.data.batching import Stream
 from triptych.data.datamodule import TranslationData
 from triptych.training.allocator import keep_freed_memory
-from triptych.training.budget import pair_flops, total_steps
-from triptych.training.callbacks import FastProducts
+from triptych.training.budget import pair_flops
 from triptych.training.loss import TranslationLoss
-from triptych.training.task import TranslationTask
 
 UTILISATION = 0.35
 """Of a device's peak, where no speed has been measured yet."""
@@ -81,7 +79,7 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     Args:
         overrides: of ``triptych train``, one run's.
         device: a GPU's name; None is where the strategy would train here.
-        measure: batches by which to measure the speed here; None takes what is known.
+        measure: optimizer steps by which to measure the speed here; None takes what is known.
         measured: tokens a second of the trainings that were measured, to which this one is added.
     """
     config = compose_run(overrides)
@@ -94,25 +92,15 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     training = runs.config_hash(config, corpus.fingerprint, leaving_out=runs.SCORING)
     prepared, loss = prepare(config, corpus), instantiate(config.loss)
     ranks = config.strategy.devices * config.strategy.num_nodes
-    budget = partial(total_steps, **config.budget, model=prepared.model, autoencode=loss.autoencode)
-    data = TranslationData(
-        stores=prepared.stores,
-        tokenizer=prepared.tokenizer,
-        corpus=corpus,
-        batch_tokens=config.batch.tokens,
-        accumulate=config.batch.accumulate,
-        seed=config.seed,
-        workers=0,
-        ranks=ranks,
-        budget=budget,
-    )
+    data = data_of(config, prepared, loss, workers=0)
     tokens, flops = consumption(data.stream, data.total_steps, prepared, loss.autoencode)
     here = "cpu" if device else device_of(config)
     name = device or accounting.device_name(here)
+    activations = activation_bytes(prepared, loss, config.batch.tokens)
     if measure and training not in measured:
         measured[training] = measured_speed(config, prepared, data, loss, measure)
     known = measured[training] if measure else speeds.known(config, corpus.fingerprint, name)
-    peak = accounting.datasheet_peak(device)[0] if device else accounting.peak_flops(here)[0]
+    peak = accounting.datasheet_peak(device)[0] if device else accounting.peak_flops(here, config.strategy.precision)[0]
     parameters = accounting.parameters(prepared.model)[0]
     kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
     return Estimate(
@@ -124,7 +112,7 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
         steps=data.total_steps,
         tokens=tokens,
         flops=flops,
-        memory=4 * parameters * (2 + AVERAGES) + activation_bytes(prepared, loss, config.batch.tokens),
+        memory=4 * parameters * (2 + AVERAGES) + activations,
         disk=4 * parameters * (1 + (1 + AVERAGES) + kept),
         averaged=4 * parameters * (config.checkpoint.average > 1),
         seconds=tokens / known if known else flops / (UTILISATION * peak * ranks),
@@ -146,31 +134,22 @@ def consumption(
 
 
 def measured_speed(
-    config: DictConfig, prepared: Prepared, data: TranslationData, loss: TranslationLoss, batches: int
+    config: DictConfig, prepared: Prepared, data: TranslationData, loss: TranslationLoss, steps: int
 ) -> float:
-    """Source and target tokens a second of all ranks, by the median over batches after the first quarter.
+    """Source and target tokens a second of all ranks, by the median over optimizer steps after the first quarter.
 
-    They are trained on as in a run, but for validation, logs, checkpoints, and what a run compiles.
+    They are those of a run, but for validation, logs and checkpoints.
     """
     quieten()
     keep_freed_memory()
-    task = TranslationTask(
-        model=prepared.model,
-        loss=loss,
-        optimizer=instantiate(config.optimizer.optimizer),
-        schedule=instantiate(config.optimizer.schedule),
-        weight_decay=config.optimizer.weight_decay,
-        total_steps=data.total_steps,
-        log_every=config.log_every,
-        tokenizer=prepared.tokenizer.fingerprint,
-    )
+    task = task_of(config, prepared, loss, data.total_steps)
     rates = Rates()
     trainer = lightning.Trainer(
         accelerator=config.strategy.accelerator,
         devices=1,
         precision=config.strategy.precision,
         max_epochs=1,
-        limit_train_batches=batches,
+        limit_train_batches=steps * config.batch.accumulate,
         limit_val_batches=0,
         accumulate_grad_batches=config.batch.accumulate,
         gradient_clip_val=config.gradient_clip or None,
@@ -178,18 +157,20 @@ def measured_speed(
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
-        callbacks=[FastProducts(), rates],
+        callbacks=[*products_of(config), rates],
     )
+    compile_of(config, task, trainer.strategy.root_device)
     trainer.fit(task, datamodule=data)
     ranks = config.strategy.devices * config.strategy.num_nodes
     return ranks * statistics.median(rates.found[len(rates.found) // 4 :])
 
 
 class Rates(Callback):
-    """Source and target tokens a second of each batch, from the end of the one before."""
+    """Source and target tokens a second of each optimizer step, from the end of the one before."""
 
     def __init__(self) -> None:
         self.found: list[float] = []
+        self._tokens = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self._before = time.perf_counter()
@@ -197,10 +178,13 @@ class Rates(Callback):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
+        self._tokens += int((batch.host_lengths - 1).sum())
+        if (batch_idx + 1) % trainer.accumulate_grad_batches:
+            return
         outputs["loss"].item()  # waits for the device
         now = time.perf_counter()
-        self.found.append(int((batch.host_lengths - 1).sum()) / (now - self._before))
-        self._before = now
+        self.found.append(self._tokens / (now - self._before))
+        self._before, self._tokens = now, 0
 
 
 def activation_bytes(prepared: Prepared, loss: torch.nn.Module, batch_tokens: int) -> int:

@@ -30,6 +30,7 @@ def evaluate(config: DictConfig) -> None:
     """
     require_values(config)
     check_types(config)
+    schema.require_one_best("search", config.search)
     from triptych import evaluation  # not before it is needed: --help and mistakes do not wait for it
     from triptych.training.allocator import keep_freed_memory
     from triptych.translator import load

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import lightning
@@ -19,16 +18,14 @@ import triptych
 from triptych import accounting, checkpoints, runs, speeds
 from triptych.commands.prepare import Prepared
 from triptych.commands.scoring import log_scores, score, settings
+from triptych.commands.training import compile_of, data_of, products_of, task_of
 from triptych.data.batching import kinds
 from triptych.data.corpus import TRAIN, VALIDATION
-from triptych.data.datamodule import TranslationData
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.training.budget import total_steps
 from triptych.training.callbacks import (
     TERMINATED,
     AtomicCheckpoints,
-    FastProducts,
     ProgressBar,
     ProgressLines,
     SaveOnSignal,
@@ -37,7 +34,6 @@ from triptych.training.callbacks import (
 )
 from triptych.training.consumed import Consumed
 from triptych.training.ranks import say
-from triptych.training.task import TranslationTask
 
 IN_TERMINAL = Console().is_terminal
 
@@ -67,35 +63,16 @@ class Experiment:
         self.search = instantiate(config.search)
         loss = instantiate(config.loss)
         callbacks = self._callbacks()
-        self.data = TranslationData(
-            stores=prepared.stores,
-            tokenizer=prepared.tokenizer,
-            corpus=prepared.corpus,
-            batch_tokens=config.batch.tokens,
-            accumulate=config.batch.accumulate,
-            seed=config.seed,
-            workers=config.strategy.workers,
-            ranks=config.strategy.devices * config.strategy.num_nodes,
-            budget=partial(total_steps, **config.budget, model=prepared.model, autoencode=loss.autoencode),
-        )
+        self.data = data_of(config, prepared, loss, config.strategy.workers)
         self._check_lengths()
         self.total_steps = self.data.total_steps
         self._check_average()
-        self.task = TranslationTask(
-            model=prepared.model,
-            loss=loss,
-            optimizer=instantiate(config.optimizer.optimizer),
-            schedule=instantiate(config.optimizer.schedule),
-            weight_decay=config.optimizer.weight_decay,
-            total_steps=self.total_steps,
-            log_every=config.log_every,
-            tokenizer=prepared.tokenizer.fingerprint,
-        )
+        self.task = task_of(config, prepared, loss, self.total_steps)
         self._check_optimizer()
         self.trainer = self._trainer(callbacks)
         self._check_precision()
         self.device = self.trainer.strategy.root_device
-        self._compile()
+        self.compiled = compile_of(config, self.task, self.device)
         csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
         # Last, since a dashboard begins a run, and keeps its identity in the folder.
         self.loggers: list[Logger] = [csv, *([instantiate(config.logger)] if config.logger else [])]
@@ -128,11 +105,12 @@ class Experiment:
         if not self.trainer.is_global_zero:
             return
         scores = score(self.config, self.folder, self.prepared.corpus, self.device)
+        logged = runs.metrics(self.folder)
         with replacing(self.folder.path / "metrics.csv") as beside:
-            runs.metrics(self.folder).to_csv(beside, index=False)
+            logged.to_csv(beside, index=False)
         result = self._result(total)
         trained, data = result["train"], self.prepared.corpus.fingerprint
-        speeds.record(self.config, data, trained["device"], trained["tokens_per_second"])
+        speeds.record(self.config, data, trained["device"], speeds.steady(logged, trained["tokens_per_second"]))
         identity = {"config_hash": digest, "training_hash": training}
         runs.write_json(self.folder.result, {**identity, **result, **scores})
         for logger in self.loggers[1:]:
@@ -201,27 +179,6 @@ class Experiment:
             reason = " ".join(str(error).split()).rstrip(".!")
             raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
 
-    def _compile(self) -> None:
-        """Where the strategy says so, or says nothing and a GPU trains.
-
-        Raises:
-            UserError: it cannot be done here, for want of a compiler, say.
-        """
-        chosen = self.config.strategy.compile
-        self.compiled = self.device.type == "cuda" if chosen is None else bool(chosen)
-        if not self.compiled:
-            return
-        torch._dynamo.reset()  # what an earlier run of a sweep has left
-        # A block is compiled for training and for validation, with padding and without.
-        torch._dynamo.config.recompile_limit = 32
-        try:
-            torch.compile(torch.neg)(torch.ones(8, device=self.device))
-        except Exception as error:  # whatever a compiler has to say
-            reason = str(error).strip().splitlines()[0].rstrip(".")
-            raise UserError(f"torch.compile does not work here ({reason}); set strategy.compile=false.") from error
-        for part in (self.task.model, self.task.loss):
-            part.compile(dynamic=True)
-
     def _describe(self) -> None:
         """What the run is, in its folder before it starts: the resolved config, the tokenizer, the first versions."""
         self.folder.path.mkdir(parents=True, exist_ok=True)
@@ -268,6 +225,7 @@ class Experiment:
                     seconds=self.task.seconds,
                     device=self.device,
                     devices=self.trainer.world_size,
+                    precision=str(self.config.strategy.precision),
                     peak_memory=self.peak_memory,
                 ),
             },
@@ -289,7 +247,7 @@ class Experiment:
             validation,
             ProgressBar() if IN_TERMINAL else ProgressLines(),
             SaveOnSignal(self.folder.last),
-            *([] if self.config.strategy.compile else [FastProducts()]),
+            *products_of(self.config),
             *best_and_last(
                 self.folder.checkpoints, monitor=self.config.checkpoint.monitor, keep=self.config.checkpoint.keep
             ),

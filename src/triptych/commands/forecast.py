@@ -17,7 +17,7 @@ from triptych.report.formats import to_rich
 from triptych.report.tables import Table, time_unit
 
 FEWEST = 4
-"""Batches that a speed is measured by; the first quarter warms up."""
+"""Optimizer steps that a speed is measured by; the first quarter warms up."""
 
 
 def main(arguments: list[str]) -> int:
@@ -31,7 +31,10 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--device", help="a GPU, by its name (default: where the strategy would train here)")
     parser.add_argument(
-        "--measure", type=int, metavar="N", help="train each arm on N batches to know its speed on this machine"
+        "--measure",
+        type=int,
+        metavar="N",
+        help="train each arm for N steps to know its speed on this machine",
     )
     given, overrides = parser.parse_known_args(arguments)
     for one in overrides:
@@ -42,7 +45,7 @@ def main(arguments: list[str]) -> int:
     if given.measure is not None and given.device:
         raise UserError("--measure trains on this machine, which is no --device; give one of the two.")
     if given.measure is not None and given.measure < FEWEST:
-        raise UserError(f"--measure {given.measure} is too few batches to know a speed by; give {FEWEST} or more.")
+        raise UserError(f"--measure {given.measure} is too few steps to know a speed by; give {FEWEST} or more.")
     schema.register()
     found = arms_of([*overrides, "-m"])
     assert found is not None
@@ -100,11 +103,11 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> 
     assumed = sum(not arm.measured for arm in arms)
     lines = [f"Times of training on {place}, validation and translation of the test sets left out."]
     if assumed < len(arms):
-        how = f"{measure} batches, trained just now" if measure else "an earlier training there"
+        how = f"{measure} steps, trained just now" if measure else "an earlier training there"
         lines.append(f"Of {len(arms) - assumed} of {len(arms)} by the speed of {how}.")
     if assumed:
         peak = arms[0].peak
-        hint = "." if device else "; --measure 20 trains each on 20 batches to know better."
+        hint = "." if device else "; --measure 20 trains each for 20 steps to know better."
         lines.append(
             f"Of {assumed} of {len(arms)} by an assumed {UTILISATION:.0%} of a peak of {peak / 1e12:,.3g} TFLOP/s{hint}"
         )

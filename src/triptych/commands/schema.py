@@ -51,6 +51,19 @@ class Checkpoint:
 
 
 @dataclass
+class Study:
+    """What a report makes of a sweep: its name if any, the arm that others are held against, what is not as published.
+
+    ``varies`` are the things in which arms differ on purpose (``report.study.VARIABLE``).
+    """
+
+    name: str | None = None
+    reference: str | None = None
+    varies: list[str] = field(default_factory=list)
+    deviations: list[str] = field(default_factory=list)
+
+
+@dataclass
 class Train:
     """conf/train.yaml."""
 
@@ -64,7 +77,7 @@ class Train:
     logger: Any = None
     scale: Any = MISSING
     match: Any = None
-    study: Any = None
+    study: Study = field(default_factory=Study)
     budget: Budget = field(default_factory=Budget)
     batch: BatchSize = field(default_factory=BatchSize)
     validation: Validation = field(default_factory=Validation)
@@ -148,6 +161,8 @@ def check(config: DictConfig) -> None:
             f"budget has {' and '.join(given) or 'nothing'}; give exactly one of budget.steps, budget.epochs, "
             "budget.tokens and budget.flops, and set the others to null."
         )
+    require_one_best("search", config.search)
+    require_one_best("validation.search", config.validation.search)
     if config.budget.flops is not None and not math.isfinite(config.budget.flops):
         raise UserError(f"budget.flops={config.budget.flops} is no number of FLOPs; give one.")
     positive = {
@@ -186,3 +201,9 @@ def check(config: DictConfig) -> None:
             f"checkpoint.monitor=bleu needs a BLEU at every validation; set validation.bleu_every to 1, not "
             f"{config.validation.bleu_every}."
         )
+
+
+def require_one_best(key: str, search: DictConfig) -> None:
+    """Raises ``UserError`` where several translations of a line are asked for and one is scored."""
+    if (asked := search.get("n_best", 1)) != 1:
+        raise UserError(f"{key}.n_best={asked} is for `triptych translate`; here one translation is scored, so set 1.")

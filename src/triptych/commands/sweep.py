@@ -15,10 +15,11 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from triptych import sweeps
+from triptych.commands import schema
 from triptych.commands.explain import explain
-from triptych.commands.hydra_app import hydra_of_its_own
+from triptych.commands.hydra_app import compose_run, hydra_of_its_own, require_values
 from triptych.errors import UserError
-from triptych.runs import Busy
+from triptych.runs import Busy, telling
 from triptych.sweeps import FAILED, FINISHED, RUNNING, WAITING, Arm
 
 MULTIRUN = ("-m", "--multirun")
@@ -55,27 +56,22 @@ def refuse_several(overrides: Sequence[str]) -> None:
 
 
 class Sweep:
-    """A sweep of one command line: planned before the first arm, told of after the last.
+    """A sweep of one command line: planned before the first arm, unless an arm is a mistake, told of after the last.
 
     Args:
         arguments: of ``triptych train``.
         config: what its arms share.
         arms: the overrides of each.
+
+    Raises:
+        UserError: the configuration of an arm is a mistake.
     """
 
     def __init__(self, arguments: Sequence[str], config: DictConfig, arms: Sequence[Sequence[str]]) -> None:
+        refuse_mistakes(arms)
         self.arguments = arguments
         self.output = Path(config.output).expanduser()
-        before = {arm.identity for arm in sweeps.read_arms(self.output)}
         self.planned = sweeps.plan(self.output, study_of(config), arms)
-        self.new = [arm for arm in self.planned if arm.identity not in before]
-
-    def withdraw(self) -> None:
-        """Takes back what was planned and has not begun, where the configuration of an arm is a mistake."""
-        new = {arm.identity for arm in self.new}
-        for arm in self.arms:
-            if arm.identity in new and arm.status == WAITING and arm.run is None:
-                sweeps.forget(self.output, arm)
 
     @property
     def arms(self) -> list[Arm]:
@@ -105,6 +101,21 @@ class Sweep:
         return 2 if left else 0
 
 
+def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
+    """Raises ``UserError`` for an arm that cannot be configured, before any is planned."""
+    mistakes: list[tuple[Sequence[str], UserError]] = []
+    for overrides in arms:
+        config = compose_run(overrides)
+        try:
+            require_values(config)
+            schema.check(config)
+        except UserError as error:
+            mistakes.append((overrides, error))
+    if mistakes:
+        overrides, first = mistakes[0]
+        raise first if len(mistakes) == len(arms) else UserError(f"{' '.join(telling(overrides))}: {first}")
+
+
 def study_of(config: DictConfig) -> str | None:
     return OmegaConf.select(config, "study.name")
 
@@ -125,6 +136,7 @@ def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> Non
         print(f"arm {arm.place} was cut off {arm.cut_off} times; the others come first.", flush=True)
         return
     config.sweep = sweeps.name(output)
+    begun = False
 
     def note(status: str, reason: str | None = None) -> None:
         folder = None if config.run_dir is None else Path(config.run_dir).name
@@ -133,9 +145,10 @@ def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> Non
 
     def begin() -> None:
         """Whoever was waited for may have failed at it."""
-        now = next(one for one in sweeps.read_arms(output) if one.identity == arm.identity)
-        if wait and now.status == FAILED:
+        nonlocal begun
+        if wait and sweeps.now(output, arm).status == FAILED:
             raise Busy(arm.identity)
+        begun = True
         note(RUNNING)
 
     print(f"arm {arm.place}: {' '.join(arm.overrides)}", flush=True)
@@ -145,14 +158,17 @@ def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> Non
     except Busy:
         print("another process trains it.", flush=True)
     except (KeyboardInterrupt, SystemExit):  # stopped, and not cut off
-        note(WAITING)
+        if begun:
+            note(WAITING)
         raise
     except Exception as error:
         reason = explain(error)
         if reason is None:
             traceback.print_exc()
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        note(FAILED, reason)
+        # Until it begins it may be another process's, or finished.
+        if begun or sweeps.now(output, arm).status in (WAITING, FAILED):
+            note(FAILED, reason)
         print(f"failed: {reason}", file=sys.stderr, flush=True)
 
 

@@ -21,7 +21,7 @@ from triptych.commands.explain import explain
 from triptych.commands.hydra_app import require_values, run
 from triptych.commands.sweep import MULTIRUN, Sweep, arms_of, as_arm, rank_zero
 from triptych.errors import UserError
-from triptych.files import require_folder
+from triptych.files import remove_leftovers, require_folder
 
 if TYPE_CHECKING:
     from triptych.data.corpus import Corpus
@@ -50,8 +50,7 @@ def main(arguments: list[str]) -> int:
         try:
             run("train", partial(as_arm, train, wait=wait), arguments)
         except Exception as error:
-            if explain(error) is not None:  # of the configuration, which Hydra composes before arms begin
-                sweep.withdraw()
+            if explain(error) is not None:  # of the configuration, of a sweeper that chooses its arms as it goes along
                 raise
             print(f"triptych: the launcher broke off: {' '.join(str(error).split())}", file=sys.stderr)
     return sweep.finish()
@@ -116,6 +115,8 @@ def _train_or_score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, 
     from triptych.training.ranks import say
 
     quieten()
+    if rank_zero():
+        remove_leftovers(folder.path)
     give_back_freed_memory()
     keep_freed_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)

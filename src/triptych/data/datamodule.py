@@ -91,7 +91,7 @@ class TranslationData(lightning.LightningDataModule):
             batch_size=None,
             num_workers=self._workers,
             persistent_workers=self._workers > 0,
-            pin_memory=torch.cuda.is_available(),
+            pin_memory=self.trainer is not None and self.trainer.strategy.root_device.type == "cuda",
             generator=torch.Generator(),  # without one of its own, a loader draws from the one that dropout uses
         )
 

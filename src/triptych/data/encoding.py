@@ -1,4 +1,4 @@
-"""From lines to files of ids: block by block, on all cores, and from where it was cut off."""
+"""From lines to files of ids: block by block, on up to 16 cores, and from where it was cut off."""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ B sentences, S source and T target positions, I features of an input, H units, G
 
 from __future__ import annotations
 
+import functools
+import platform
 from collections.abc import Callable
 
 import numpy as np
@@ -62,9 +64,11 @@ SHUT = 1e4
 """Before the logistic function: what makes a gate 0 or 1 to the last bit, whatever else is added."""
 
 
+@functools.cache
 def has_bf16() -> bool:
-    """Whether this CPU has instructions for bfloat16, and PyTorch kernels for them."""
-    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    """Whether this CPU has instructions for bfloat16, and PyTorch kernels for them, which others emulate slowly."""
+    kernels = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return kernels and (platform.machine() != "x86_64" or torch.cpu._is_avx512_bf16_supported())
 
 
 def fused_precision(device: torch.device) -> torch.autocast:

@@ -28,7 +28,7 @@ def keep(folder: Path, home: Path) -> None:
     ours, theirs = folder.resolve(), home.resolve()
     if ours.is_relative_to(theirs) or theirs.is_relative_to(ours):
         raise UserError(f"--keep {home} is in {folder}, or around it; give --keep a folder beside it.")
-    if home.exists() and not (home.is_dir() and all(map(_is_kept, home.iterdir()))):
+    if home.exists() and not _is_kept(home) and not (home.is_dir() and all(map(_is_kept, home.iterdir()))):
         raise UserError(f"{home} holds what no report has kept there; give --keep another folder.")
     paths = [*(folder / "arms").glob("*.json")]
     paths += [path for run in find_runs(folder) for pattern in KEPT for path in sorted(run.folder.glob(pattern))]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Any
 
 from triptych.errors import UserError
 from triptych.metrics import bleu_of
@@ -45,7 +47,8 @@ def refuse_mixtures(runs: Sequence[Run], varies: Collection[str]) -> None:
 def refuse_unequal_tokens(rows: Sequence[Row]) -> None:
     """Finished runs of one seed are comparable only if they were trained on the same tokens in the same order.
 
-    Under a budget of FLOPs, one stream may be the beginning of the other.
+    Under a budget of FLOPs, one stream may be the beginning of the other. Runs of different seeds must have had the
+    same text, pieces, batches and budget.
 
     Raises:
         UserError: two arms were not.
@@ -60,6 +63,19 @@ def refuse_unequal_tokens(rows: Sequence[Row]) -> None:
                     f"token stream {stream_of(other)[:16]}, and {stream_of(run)[:16]}): train them with the same data, "
                     "tokenizer, batch and budget, or add --unequal."
                 )
+    for (first, one), (label, other) in pairwise(seen.values()):
+        if _stream_settings(one) != _stream_settings(other):
+            raise UserError(
+                f"{first} (seed {one.seed}) and {label} (seed {other.seed}) were not trained on as many tokens of the "
+                "same text: train them with the same data, tokenizer, batch and budget, or add --unequal."
+            )
+
+
+def _stream_settings(run: Run) -> list[Any]:
+    """What a run's stream of batches follows from, but for its seed."""
+    result = run.result or {}
+    fingerprints = [(result.get(key) or {}).get("fingerprint") for key in ("data", "tokenizer")]
+    return [*fingerprints, run.config.get("batch"), run.config.get("budget")]
 
 
 def on_one_stream(run: Run, other: Run) -> bool:

@@ -63,7 +63,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[Run]) -> Study:
     Raises:
         UserError: the arms belong to several studies, or theirs varies what no study can.
     """
-    told = [run.config["study"] for run in runs if run.config.get("study")]
+    told = [node for run in runs if (node := run.config.get("study") or {}).get("name")]
     names = {arm.study for arm in arms} or {node["name"] for node in told}
     if arms and len(names) > 1:
         listed = ", ".join(sorted(name or "no study" for name in names))

@@ -62,7 +62,7 @@ class ValidationBleu(Callback):
         self.validations = 0
 
     def on_validation_epoch_end(self, trainer: lightning.Trainer, task: lightning.LightningModule) -> None:
-        if trainer.sanity_checking or not isinstance(task, TranslationTask):
+        if not isinstance(task, TranslationTask):
             return
         self.validations += 1
         if self.validations % self.every:

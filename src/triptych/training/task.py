@@ -63,7 +63,7 @@ class TranslationTask(lightning.LightningModule):
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric()
-        self._random: dict[str, Any] | None = None
+        self._random: dict[str, Tensor] | None = None
         self._window: list[LossParts] = []
         self._window_start = (0.0, 0)
 
@@ -105,18 +105,19 @@ class TranslationTask(lightning.LightningModule):
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """A run that goes on draws the dropout masks that it would have drawn."""
         if self._random is not None:
-            set_random_state(self._random)
+            set_random_state(self._random, self.device)
             self._random = None
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         self.consumed.update(self._on_cpu, autoencoded=self._weight > 0)
         self.consumed.mark(self.global_step)
-        self.seconds = time.perf_counter() - self._started
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:
             self._log_window()
         if self.global_step == self.total_steps:
             self.trainer.should_stop = True  # by which Lightning validates, and saves, at the end of any budget
+            self._wait()
+        self.seconds = time.perf_counter() - self._started
 
     def _log_window(self) -> None:
         """Logs what has passed since the last line: only here does training wait for the device.
@@ -154,7 +155,13 @@ class TranslationTask(lightning.LightningModule):
         window = torch.stack([torch.as_tensor(x, dtype=torch.float32, device=self.device) for x in sums])
         return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
 
+    def _wait(self) -> None:
+        """For what the device has not done yet, whose time is that of training."""
+        if self.device.type != "cpu":
+            torch.accelerator.synchronize(self.device)
+
     def on_validation_epoch_start(self) -> None:
+        self._wait()
         self._paused = time.perf_counter()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
@@ -177,13 +184,13 @@ class TranslationTask(lightning.LightningModule):
         """Validation is no training time, whatever it did."""
         paused = time.perf_counter() - self._paused
         self._window_start = (self._window_start[0] + paused, self._window_start[1])
-        self._started = getattr(self, "_started", self._paused) + paused
+        self._started += paused
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["tokenizer"] = self.tokenizer
         checkpoint["consumed"] = gather(self.consumed.state_dict())
         checkpoint["seconds"] = self.seconds
-        checkpoint["random"] = gather(self._random or random_state())
+        checkpoint["random"] = gather(self._random or random_state(self.device))
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.consumed.load_state_dict(checkpoint["consumed"][self.global_rank])
@@ -191,13 +198,14 @@ class TranslationTask(lightning.LightningModule):
         self._random = checkpoint["random"][self.global_rank]
 
 
-def random_state() -> dict[str, Any]:
-    """Of the generators that dropout draws from."""
-    return {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """Of the generators that dropout draws from: the host's, and a GPU's own, whichever GPU it is."""
+    own = {"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {}
+    return {"cpu": torch.get_rng_state(), **own}
 
 
-def set_random_state(state: dict[str, Any]) -> None:
-    """Back to a ``random_state`` of this machine's kind."""
+def set_random_state(state: dict[str, Tensor], device: torch.device) -> None:
+    """Back to a ``random_state`` of this kind of device."""
     torch.set_rng_state(state["cpu"])
-    if len(state["cuda"]) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all(state["cuda"])
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"], device)
