@@ -33,6 +33,8 @@ def test_the_readme_has_the_stored_speeds() -> None:
         f"{share:.2f} times the Transformer's tokens a second in bf16, since a token takes {flops[0] / flops[1]:.1f}"
         in readme
     )
+    of_peak = [rates[f"{arm} 32-true"]["share_of_peak"] for arm in (*ARMS, "lm4mt")]
+    assert f"In fp32 training takes {min(of_peak):.0%} to {max(of_peak):.0%} of the rate of matrix products" in readme
     per_second = decoded["sentences_per_second"]
     assert f"decodes {per_second['transformer']:.0f} sentences" in readme
     assert f"JoeyNMT decodes {per_second['joeynmt']:.1f} and CTranslate2 {per_second['ctranslate2']:.0f}" in readme
@@ -44,6 +46,7 @@ def test_the_readme_has_the_stored_speed_of_preparation() -> None:
     assert f"{found['prepare']['pairs_per_minute'] / 1e6:.1f}M pairs a minute are read and encoded" in readme
     assert f"an epoch of {found['lengths'] / 1e6:.1f}M is planned in {found['plan']['seconds']:.0f} s" in readme
     assert f"a worker makes batches of {found['load']['tokens_per_second'] / 1e6:.0f}M tokens a second" in readme
+    assert f"a tokenizer is trained in {found['prepare']['tokenizer']:.0f} s besides" in readme
 
 
 def test_the_readme_has_the_stored_memory() -> None:
