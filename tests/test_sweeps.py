@@ -194,6 +194,15 @@ def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     assert arms[1].run is not None
     assert (folder / "runs" / arms[1].run / "result.json").exists()
     assert "failed: " in triptych(*command, cwd=folder).stderr
+    done = triptych("train", "-m", *TINY, "model.num_heads=2,4", "budget.steps=3", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert {arm.overrides[-1]: arm.status for arm in sweeps.read_arms(folder / "runs")} == {
+        "model.num_heads=2": "finished",
+        "model.num_heads=4": "finished",
+    }
+    done = triptych("report", "runs", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "failed" not in done.stdout, "a mistake that was corrected"
 
 
 def test_weights_that_are_shared_are_trained_once(home: Path) -> None:

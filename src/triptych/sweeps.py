@@ -83,6 +83,16 @@ def plan(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -> lis
         return arms
 
 
+def forget_mistakes(folder: Path, sweep: Sequence[Sequence[str]]) -> None:
+    """Arms that failed before their run had a folder, and are not of this sweep: it is the one that was meant."""
+    kept = {identify(overrides) for overrides in sweep}
+    with held(folder, "plan", wait=True):
+        for arm in read_arms(folder):
+            begun = arm.run is not None and (folder / arm.run).exists()
+            if kept and arm.identity not in kept and arm.status == FAILED and not begun:
+                _path(folder, arm).unlink(missing_ok=True)
+
+
 def name(folder: Path) -> str:
     """What dashboards group the runs of a sweep by: the same when it is started again."""
     first = read_arms(folder)[0]
@@ -103,4 +113,8 @@ def now(folder: Path, arm: Arm) -> Arm:
 
 def write(folder: Path, arm: Arm) -> None:
     stored = {key: value for key, value in asdict(arm).items() if key != "identity"}
-    write_json(folder / "arms" / f"{arm.place:03d}-{arm.identity}.json", stored)
+    write_json(_path(folder, arm), stored)
+
+
+def _path(folder: Path, arm: Arm) -> Path:
+    return folder / "arms" / f"{arm.place:03d}-{arm.identity}.json"

@@ -30,7 +30,7 @@ def export(config: DictConfig) -> None:
     require_values(config)
     check_types(config)
     if config.format != "ctranslate2":
-        raise UserError(f"format={config.format} is unknown; the one there is is ctranslate2.")
+        raise UserError(f"format={config.format} is unknown; give ctranslate2.")
     folder = Path(config.output).expanduser()
     if folder.exists():
         raise UserError(f"output={folder} is there already; remove it, or give another folder.")

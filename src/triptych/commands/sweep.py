@@ -71,6 +71,7 @@ class Sweep:
         refuse_mistakes(arms)
         self.arguments = arguments
         self.output = Path(config.output).expanduser()
+        sweeps.forget_mistakes(self.output, arms)
         self.planned = sweeps.plan(self.output, study_of(config), arms)
 
     @property
