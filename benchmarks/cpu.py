@@ -175,7 +175,7 @@ def main() -> None:
     }
     before = json.loads(path.read_text()) if path.exists() else {}
     # Parts of other code, or of another machine, do not stand on one page.
-    alike = before.get("machine", {}).get("versions") == machine["versions"]
+    alike = all(before.get("machine", {}).get(key) == machine[key] for key in ("device", "capability", "versions"))
     found: dict[str, Any] = {**(before if alike else {}), "machine": machine}
     for part in arguments.parts.split(","):
         measure: Callable[[], dict[str, Any]] = getattr(bench, part)

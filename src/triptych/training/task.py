@@ -120,7 +120,7 @@ class TranslationTask(lightning.LightningModule):
         self.seconds = time.perf_counter() - self._started
 
     def _log_window(self) -> None:
-        """Logs what has passed since the last line: only here does training wait for the device.
+        """Logs what has passed since the last line: only here, and where it pauses, does training wait for the device.
 
         Raises:
             UserError: the loss is not a number any more.
