@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import statistics
 from itertools import islice
 from pathlib import Path
@@ -82,10 +83,12 @@ def test_the_table(tmp_path: Path) -> None:
     done = triptych("forecast", *arms, "--device", "H200", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("shared") == 3 * 11
+    assert len(re.findall(r" ~[\d,]+ ", done.stdout)) == 12
     assert "an assumed 35% of a peak of 989 TFLOP/s" in done.stdout
     assert not (tmp_path / "runs").exists()
     done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
     assert "Of 1 of 1 by the speed of 4 steps, trained just now." in done.stdout
+    assert "~" not in done.stdout
     for mistake, said in (
         (["--device", "H1000"], "device H1000 is unknown; choose one of H200, "),
         (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),

@@ -8,7 +8,7 @@ import pytest
 from conftest import compose_train, triptych
 
 from triptych import cli
-from triptych.commands import schema
+from triptych.commands.check import check
 from triptych.errors import UserError
 
 
@@ -127,7 +127,7 @@ def test_unknown_command(tmp_path: Path) -> None:
 )
 def test_a_value_of_another_type_is_named(override: str, message: str) -> None:
     with pytest.raises(UserError) as refused:
-        schema.check(compose_train("scale=smoke", override))
+        check(compose_train("scale=smoke", override))
     assert str(refused.value) == message
 
 

@@ -103,6 +103,9 @@ def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
         2,
         "triptych: model=transformer budget.steps=0: budget.steps=0 must be an integer of at least 1.\n",
     )
+    done = triptych("train", "-m", "model=lm4mt,transformer", "model.num_heads=4,5", cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith("triptych: model=lm4mt model.num_heads=5: model.d_model=96 is not")
     done = triptych("train", "-m", "model=transformer,lm4mt", "budget.flops=1e9", cwd=tmp_path)
     assert done.stderr.startswith("triptych: budget has steps and flops; give exactly one")
     assert not list(tmp_path.glob("runs/arms/*"))

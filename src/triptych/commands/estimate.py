@@ -20,8 +20,8 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from triptych import accounting, runs, speeds
 from triptych.batch import Batch
-from triptych.commands import schema
-from triptych.commands.hydra_app import compose_run, require_values
+from triptych.commands.check import check
+from triptych.commands.hydra_app import compose_run
 from triptych.commands.match import resolve_reference
 from triptych.commands.prepare import Prepared, prepare
 from triptych.commands.scoring import device_of
@@ -83,8 +83,7 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
         measured: tokens a second of the trainings that were measured, to which this one is added.
     """
     config = compose_run(overrides)
-    require_values(config)
-    schema.check(config)
+    check(config)
     resolve_reference(config, overrides)
     corpus = instantiate(config.data)
     config.run_dir = ""

@@ -28,13 +28,14 @@ def evaluate(config: DictConfig) -> None:
     Raises:
         UserError: a split that the run's data does not have, or text that is not what the run was trained with.
     """
-    require_values(config)
-    check_types(config)
-    schema.require_one_best("search", config.search)
-    from triptych import evaluation  # not before it is needed: --help and mistakes do not wait for it
+    from triptych import evaluation  # not before they are needed: --help does not wait for them
+    from triptych.commands.check import require_one_best
     from triptych.training.allocator import keep_freed_memory
     from triptych.translator import load
 
+    require_values(config)
+    check_types(config)
+    require_one_best("search", config.search)
     search = instantiate(config.search)
     keep_freed_memory()
     translator = load(config.run, config.checkpoint, config.device)

@@ -82,7 +82,7 @@ def table(arms: Sequence[Estimate]) -> pd.DataFrame:
                 f"{arm.steps:,}",
                 *_cells(cost, scale, again),
                 f"{arm.memory / 1e9:.2f}",
-                f"{arm.tokens / arm.seconds:,.0f}",
+                f"{'' if arm.measured else '~'}{arm.tokens / arm.seconds:,.0f}",
             ]
         )
     rows.append(["sum", "", "", *_cells(total, scale, False), f"{max(arm.memory for arm in arms) / 1e9:.2f}", ""])
@@ -109,7 +109,8 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> 
         peak = arms[0].peak
         hint = "." if device else "; --measure 20 trains each for 20 steps to know better."
         lines.append(
-            f"Of {assumed} of {len(arms)} by an assumed {UTILISATION:.0%} of a peak of {peak / 1e12:,.3g} TFLOP/s{hint}"
+            f"Of {assumed} of {len(arms)}, with a ~, by an assumed {UTILISATION:.0%} of a peak of "
+            f"{peak / 1e12:,.3g} TFLOP/s{hint}"
         )
     lines.append("Memory: weights, gradients, Adam's averages, and what one batch keeps for the backward pass in fp32.")
     return lines

@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from triptych import accounting, runs
+from triptych.commands.check import on_meta
 from triptych.commands.hydra_app import compose_run
 from triptych.errors import UserError, require_one_of
-from triptych.models.base import TranslationModel
 from triptych.vocabulary import Vocabulary
 
 TOLERANCE = 0.02
@@ -57,7 +56,7 @@ def matched(config: DictConfig, vocabulary: Vocabulary, lengths: tuple[int, int]
     predicted = sum(autoencode(step / SAMPLED) > 0 for step in range(SAMPLED)) / SAMPLED
 
     def measure(model: Any) -> float:
-        built = _on_meta(model, vocabulary)
+        built = on_meta(model, vocabulary)
         if config.match.by == "parameters":
             return accounting.parameters(built)[1]
         skipped = (1 - predicted) * built.source_prediction_flops(lengths[0])
@@ -68,7 +67,7 @@ def matched(config: DictConfig, vocabulary: Vocabulary, lengths: tuple[int, int]
     sizes: dict[str, int] = {}
     if abs(measure(model) / wanted - 1) <= TOLERANCE:
         return {}
-    for group in _on_meta(model, vocabulary).sizes:
+    for group in on_meta(model, vocabulary).sizes:
 
         def of_size(size: int, given: Any = model | sizes, group: tuple[str, ...] = group) -> float:
             return measure({**given, **dict.fromkeys(group, size)})
@@ -92,9 +91,3 @@ def nearest(measure: Callable[[int], float], wanted: float) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if measure(middle) < wanted else (low, middle)
     return min(low, high, key=lambda size: abs(measure(size) - wanted))
-
-
-def _on_meta(config: Any, vocabulary: Vocabulary) -> TranslationModel:
-    """Shapes without values."""
-    with torch.device("meta"):
-        return instantiate(config, vocabulary=vocabulary)

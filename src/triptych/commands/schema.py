@@ -1,16 +1,14 @@
-"""The shape of the root configs, and the checks that their types cannot express."""
+"""The shape of the root configs, which Hydra holds every value against."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import MISSING, OmegaConf
 
-from triptych.commands.types import check_types
-from triptych.errors import UserError, require_at_least, require_one_of
+from triptych.errors import UserError
 
 
 @dataclass
@@ -147,63 +145,3 @@ def times(a: float, b: float) -> int:
     if (product := a * b) != round(product):
         raise UserError(f"a size of this arm would be {a} * {b} = {product:g}; give a scale whose sizes it divides.")
     return round(product)
-
-
-def check(config: DictConfig) -> None:
-    """Raises ``UserError`` for what the schema cannot refuse: types of constructors' values, and values."""
-    check_types(config)
-    for key in ("model", "data", "tokenizer", "loss", "search"):
-        if "_target_" not in config[key]:
-            raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
-    given = [key for key, value in config.budget.items() if value is not None]
-    if len(given) != 1:
-        raise UserError(
-            f"budget has {' and '.join(given) or 'nothing'}; give exactly one of budget.steps, budget.epochs, "
-            "budget.tokens and budget.flops, and set the others to null."
-        )
-    require_one_best("search", config.search)
-    require_one_best("validation.search", config.validation.search)
-    if config.budget.flops is not None and not math.isfinite(config.budget.flops):
-        raise UserError(f"budget.flops={config.budget.flops} is no number of FLOPs; give one.")
-    positive = {
-        f"budget.{given[0]}": math.floor(config.budget[given[0]]),  # FLOPs are more than an integer holds
-        "batch.tokens": config.batch.tokens,
-        "batch.accumulate": config.batch.accumulate,
-        "validation.every": config.validation.every,
-        "validation.bleu_every": config.validation.bleu_every,
-        "checkpoint.average": config.checkpoint.average,
-        "checkpoint.keep": config.checkpoint.keep,
-        "search_tokens": config.search_tokens,
-        "log_every": config.log_every,
-        "strategy.devices": config.strategy.devices,
-        "strategy.num_nodes": config.strategy.num_nodes,
-    }
-    for key, value in positive.items():
-        if not isinstance(value, int) or value < 1:
-            raise UserError(f"{key}={value} must be an integer of at least 1.")
-    for key in ("seed", "gradient_clip"):
-        if config[key] < 0:
-            raise UserError(f"{key}={config[key]} must be at least 0.")
-    require_at_least(0, "strategy", workers=config.strategy.workers)
-    if config.strategy.compile not in (None, True, False):
-        raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
-    edges = list(config.length_edges)
-    if not edges or edges != sorted(set(edges)) or edges[0] < 1:
-        raise UserError(f"length_edges={edges} must be positive and ascending.")
-    if config.checkpoint.keep < config.checkpoint.average:
-        raise UserError(
-            f"checkpoint.average={config.checkpoint.average} needs as many checkpoints, and "
-            f"checkpoint.keep={config.checkpoint.keep} keeps fewer."
-        )
-    require_one_of(("loss", "bleu"), "checkpoint", monitor=config.checkpoint.monitor)
-    if config.checkpoint.monitor == "bleu" and config.validation.bleu_every > 1:
-        raise UserError(
-            f"checkpoint.monitor=bleu needs a BLEU at every validation; set validation.bleu_every to 1, not "
-            f"{config.validation.bleu_every}."
-        )
-
-
-def require_one_best(key: str, search: DictConfig) -> None:
-    """Raises ``UserError`` where several translations of a line are asked for and one is scored."""
-    if (asked := search.get("n_best", 1)) != 1:
-        raise UserError(f"{key}.n_best={asked} is for `triptych translate`; here one translation is scored, so set 1.")

@@ -15,9 +15,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from triptych import sweeps
-from triptych.commands import schema
 from triptych.commands.explain import explain
-from triptych.commands.hydra_app import compose_run, hydra_of_its_own, require_values
+from triptych.commands.hydra_app import compose_run, hydra_of_its_own
 from triptych.errors import UserError
 from triptych.runs import Busy, telling
 from triptych.sweeps import FAILED, FINISHED, RUNNING, WAITING, Arm
@@ -104,17 +103,21 @@ class Sweep:
 
 def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
     """Raises ``UserError`` for an arm that cannot be configured, before any is planned."""
-    mistakes: list[tuple[Sequence[str], UserError]] = []
+    from triptych.commands.check import check  # not for --help
+
+    mistakes: list[tuple[Sequence[str], str]] = []
     for overrides in arms:
         config = compose_run(overrides)
         try:
-            require_values(config)
-            schema.check(config)
-        except UserError as error:
-            mistakes.append((overrides, error))
+            check(config)
+        except Exception as error:  # Hydra's own, around that of a constructor
+            reason = explain(error)
+            if reason is None:
+                raise
+            mistakes.append((overrides, reason))
     if mistakes:
-        overrides, first = mistakes[0]
-        raise first if len(mistakes) == len(arms) else UserError(f"{' '.join(telling(overrides))}: {first}")
+        overrides, reason = mistakes[0]
+        raise UserError(reason if len(mistakes) == len(arms) else f"{' '.join(telling(overrides))}: {reason}")
 
 
 def study_of(config: DictConfig) -> str | None:

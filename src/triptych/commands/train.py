@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from triptych import runs
 from triptych.commands import schema
 from triptych.commands.explain import explain
-from triptych.commands.hydra_app import require_values, run
+from triptych.commands.hydra_app import run
 from triptych.commands.sweep import MULTIRUN, Sweep, arms_of, as_arm, rank_zero
 from triptych.errors import UserError
 from triptych.files import remove_leftovers, require_folder
@@ -75,12 +75,12 @@ def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] =
         UserError: something that the config asks for cannot be.
         Busy: another process has this run in hand.
     """
-    require_values(config)
-    schema.check(config)
-    # Not before they are needed: --help and mistakes do not wait for them.
+    # Not before they are needed: --help does not wait for them.
+    from triptych.commands.check import check
     from triptych.commands.match import resolve_reference
     from triptych.training.ranks import say
 
+    check(config)
     output = Path(config.output).expanduser()
     for place in (output, Path(config.cache).expanduser()):
         require_folder(place)
@@ -155,10 +155,21 @@ def _train(
     status = "failed"
     try:
         experiment.fit()
-        experiment.finish(digest, training)
+        with saying_what_is_kept():
+            experiment.finish(digest, training)
         status = "success"
     finally:
         close(experiment.loggers, status)
+
+
+@contextmanager
+def saying_what_is_kept() -> Iterator[None]:
+    """Where a finished training is stopped while its test sets are translated."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("stopped; the same command translates again, and does not train again.", flush=True)
+        raise
 
 
 def quieten() -> None:
