@@ -1,8 +1,9 @@
 """Sentences end to end, without padding: what all of a Transformer but its attention runs over.
 
-B sentences, padded to T positions each, N tokens in all. Some positions of padding fill N up to R rows, a
-multiple of ``MULTIPLE`` where there is enough padding: kernels of half precision are made anew for every size that they
-meet (oneDNN), or want a multiple of eight (cuBLAS).
+B sentences, padded to T positions each, N tokens in all. Some positions of padding fill N up to R rows, a multiple of
+``ROWS`` where there is enough padding, and T is a multiple of ``COLUMNS``. Kernels want sizes that return: oneDNN makes
+one for every size that it meets, which takes time, and memory that then lies between the tensors of later steps; cuBLAS
+is slower where sizes are no multiples of eight.
 """
 
 from __future__ import annotations
@@ -12,10 +13,24 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-MULTIPLE = 64
+from triptych.vocabulary import PAD
+
+ROWS = 64
+COLUMNS = 8
+
+
+def wide(width: int) -> int:
+    """The multiple of ``COLUMNS`` that holds so many."""
+    return width + -width % COLUMNS
+
+
+def widen(ids: Tensor) -> Tensor:
+    """(B, T) ids, with as much more padding as makes T a multiple of ``COLUMNS``."""
+    return F.pad(ids, (0, wide(ids.shape[1]) - ids.shape[1]), value=PAD)
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class Packing:
         if count == most:
             return cls((len(lengths), width))
         seen = visible(lengths, width)
-        filling = min(-count % MULTIPLE, most - count)
+        filling = min(-count % ROWS, most - count)
         return cls((len(lengths), width), torch.cat([places(seen, count), places(~seen, filling)]), filling)
 
     def pack(self, x: Tensor) -> Tensor:

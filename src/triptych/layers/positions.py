@@ -50,9 +50,9 @@ class Positions(nn.Module):
             nn.init.normal_(self.table.weight, std=0.02)
 
     def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
-        """Adds the vectors of positions (B or 1, T), which were checked, to embedded (B, T, d_model)."""
+        """Adds the vectors of positions (B or 1, T), checked where there is no padding, to embedded (B, T, d_model)."""
         if self.table is not None:
-            return embedded + self.table(positions)
+            return embedded + self.table(positions.clamp(max=self.table.num_embeddings - 1))
         if self.kind.startswith("sinusoidal"):
             return embedded + sinusoid(positions, self.d_model, self.kind == "sinusoidal").to(embedded.dtype)
         return embedded

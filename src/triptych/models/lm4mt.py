@@ -11,7 +11,7 @@ from triptych.batch import Batch, Prediction
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.layers.cache import Cache
 from triptych.layers.embedding import TransformerInput, Vocabularies
-from triptych.layers.packing import Packing, places, select
+from triptych.layers.packing import Packing, places, select, wide
 from triptych.layers.transformer import Sizes, Stack
 from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask
 from triptych.state import State
@@ -101,7 +101,7 @@ class LM4MT(TranslationModel):
         joint = self.sequence(batch)
         inputs, ends = joint[:, :-1], batch.src_lengths[:, None]
         packing = Packing.of(batch.src_lengths + batch.tgt_lengths - 1, batch.host_lengths.sum(0) - 1, inputs.shape[1])
-        self.input.positions.check_length(inputs.shape[1])
+        self.input.positions.check_length(int(batch.host_lengths.sum(0).max()) - 1)
         positions = torch.arange(inputs.shape[1], device=joint.device).unsqueeze(0)
         x = packing.pack(self.input(self.vocabularies.tgt, inputs, positions))
         rotations = self.stack.rotations(positions)
@@ -123,12 +123,12 @@ class LM4MT(TranslationModel):
         )
 
     def sequence(self, batch: Batch) -> Tensor:
-        """Source and target of each pair end to end (B, L)."""
+        """Source and target of each pair end to end (B, L), padded to one more than ``wide`` gives."""
         src, tgt = self.prefix(batch.src, batch.src_lengths), self.suffix(batch.tgt)
         ends = batch.src_lengths[:, None]
         lengths = batch.src_lengths + batch.tgt_lengths
-        longest = int(batch.host_lengths.sum(0).max())
-        place = torch.arange(longest, device=src.device).expand(len(batch), -1)
+        inputs = wide(int(batch.host_lengths.sum(0).max()) - 1)
+        place = torch.arange(inputs + 1, device=src.device).expand(len(batch), -1)
         from_src = src.gather(1, place.clamp(max=src.shape[1] - 1))
         from_tgt = tgt.gather(1, (place - ends).clamp(0, tgt.shape[1] - 1))
         joint = torch.where(place < ends, from_src, from_tgt)

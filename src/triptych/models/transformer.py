@@ -11,7 +11,7 @@ from torch import Tensor
 from triptych.batch import Batch, Prediction
 from triptych.errors import require_at_least
 from triptych.layers.embedding import TransformerInput, Vocabularies
-from triptych.layers.packing import Packing
+from triptych.layers.packing import Packing, widen
 from triptych.layers.transformer import Sizes, Stack
 from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask
 from triptych.state import State
@@ -88,12 +88,12 @@ class Transformer(TranslationModel):
         self.decoder = Stack(sizes, num_layers=decoder_layers, cross=True)
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
-        mask = padding_mask(batch.src, batch.src_lengths)
-        src = Packing.of(batch.src_lengths, batch.host_lengths[0], batch.src.shape[1])
-        memory = self.encode(batch.src, src, mask, trace)
-        tgt = batch.tgt[:, :-1]
+        self.check_lengths(batch.src.shape[1], batch.tgt.shape[1])
+        ids, tgt, targets = (widen(side) for side in (batch.src, batch.tgt[:, :-1], batch.tgt[:, 1:]))
+        mask = padding_mask(ids, batch.src_lengths)
+        src = Packing.of(batch.src_lengths, batch.host_lengths[0], ids.shape[1])
+        memory = self.encode(ids, src, mask, trace)
         packing = Packing.of(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, tgt.shape[1])
-        self.tgt_input.positions.check_length(tgt.shape[1])
         positions = torch.arange(tgt.shape[1], device=tgt.device).unsqueeze(0)
         x = packing.pack(self.tgt_input(self.vocabularies.tgt, tgt, positions))
         rotations = self.decoder.rotations(positions)
@@ -104,13 +104,12 @@ class Transformer(TranslationModel):
         return Prediction(
             hidden=self.decoder.norm(packing.tokens(x)),
             weight=self.vocabularies.output_weight,
-            targets=packing.tokens(packing.pack(batch.tgt[:, 1:])),
+            targets=packing.tokens(packing.pack(targets)),
             num_source=0,
         )
 
     def encode(self, src: Tensor, packing: Packing, mask: Tensor, trace: Trace | None = None) -> Tensor:
         """Sources (B, S), visible where mask (B, 1, 1, S) is True, to the packed memory (N, d_model)."""
-        self.src_input.positions.check_length(src.shape[1])
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
         x = packing.pack(self.src_input(self.vocabularies.src, src, positions))
         rotations = self.encoder.rotations(positions)
@@ -120,6 +119,7 @@ class Transformer(TranslationModel):
         return self.encoder.norm(x)
 
     def start(self, src: Tensor, src_lengths: Tensor) -> State:
+        self.src_input.positions.check_length(src.shape[1])
         mask = padding_mask(src, src_lengths)
         packing = Packing.of(src_lengths, src_lengths.numpy(force=True), src.shape[1])
         memory = self.encode(src, packing, mask)
@@ -142,9 +142,8 @@ class Transformer(TranslationModel):
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         trace: Trace = {}
         self(batch, trace)
-        tgt = batch.tgt[:, :-1]
         axes = {"encoder": ("src", "src"), "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}
-        ids = {"src": batch.src, "tgt": tgt}
+        ids = {"src": widen(batch.src), "tgt": widen(batch.tgt[:, :-1])}
         return [
             AttentionMap(name, torch.stack(trace[name], 1), ids[query], ids[key], query, key)
             for name, (query, key) in axes.items()

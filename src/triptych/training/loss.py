@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from triptych.batch import Prediction
 from triptych.errors import require_one_of, require_probability
+from triptych.layers.packing import ROWS
 
 CHUNK_ELEMENTS = {"cpu": 4_000_000, "cuda": 64_000_000}
 """Logits that exist at one time, by device: enough to keep a matrix product busy, too few to matter beside the
@@ -148,8 +150,12 @@ def linear_cross_entropy(
     Returns:
         The weighted sum (), and each token's negative log-likelihood (N,), without a gradient.
     """
+    count, filling = len(hidden), -len(hidden) % ROWS
+    hidden = F.pad(hidden, (0, 0, 0, filling))
+    targets, token_weights, smoothing = (F.pad(x, (0, filling)) for x in (targets, token_weights, smoothing))
     with_gradient = torch.is_grad_enabled()
-    return _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient)
+    loss, nll = _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient)
+    return loss, nll[:count]
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
