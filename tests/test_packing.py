@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
-from conftest import build_model, random_batch
+from conftest import VOCABULARY, build_model, random_batch
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from triptych.layers import packing as sizes_of_kernels
-from triptych.layers.packing import COLUMNS, ROWS, Packing, visible, widen
+from triptych.layers import packing as packing_module
+from triptych.layers.packing import COLUMNS, ROWS, Packing, visible
+from triptych.training import loss as loss_module
 
 
 @pytest.mark.parametrize("lengths", [[40, 40, 30], [7, 3], [5, 5], [64, 63], [1, 90]])
@@ -36,17 +40,42 @@ def test_gradients_are_those_of_the_places() -> None:
     assert torch.equal(rows.grad, packing.pack(weights))
 
 
-def test_sizes_return() -> None:
-    found = set()
-    for width in range(COLUMNS * 4 + 1, COLUMNS * 5 + 1):
-        ids = widen(torch.ones(20, width, dtype=torch.long))
-        assert (ids[:, :width] == 1).all()
-        assert (ids[:, width:] == 0).all()
-        lengths = torch.full((20,), width)
-        lengths[::2] = 5
-        rows = Packing.of(lengths, lengths.numpy(), ids.shape[1]).pack(ids)
-        found.add((ids.shape[1], len(rows) % ROWS))
-    assert found == {(COLUMNS * 5, 0)}
+class Products(TorchDispatchMode):
+    """Notes the sizes of what is multiplied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[int] = []
+        self.batched: list[tuple[int, int]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default):
+            self.rows.append(args[-2].shape[0])
+        if func is torch.ops.aten.bmm.default:
+            self.batched.append((args[0].shape[1], args[1].shape[2]))
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("model", ["transformer", "lm4mt", "lm4mt model.source_attention=bidirectional"])
+def test_sizes_return(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of all products of a training step but the ones by a weight's own rows, with several chunks of logits."""
+    monkeypatch.setitem(loss_module.CHUNK_ELEMENTS, "cpu", 100 * VOCABULARY.tgt_size)
+    built = build_model(*f"model={model}".split()).train()
+    batch = random_batch([(19, 17), (9, 21), (13, 12)] * 7)
+    sides = {size for parameter in built.parameters() for size in parameter.shape}
+    with Products() as products:
+        prediction = built(batch)
+        loss, _ = loss_module.linear_cross_entropy(
+            prediction.hidden,
+            prediction.weight,
+            prediction.targets,
+            torch.ones(len(prediction.targets)),
+            torch.zeros(len(prediction.targets)),
+        )
+        loss.backward()
+    assert {rows % ROWS for rows in products.rows if rows not in sides} == {0}
+    heads = {built.state_dict()[name].shape[0] // 4 for name in built.state_dict() if name.endswith("query.weight")}
+    assert {size % COLUMNS for pair in products.batched for size in pair if size not in heads} == {0}
 
 
 @pytest.mark.parametrize("model", ["transformer", "lm4mt"])
@@ -59,7 +88,7 @@ def test_wider_padding_changes_nothing(model: str, positions: str, monkeypatch: 
     batch = random_batch(pairs)
     with torch.no_grad():
         padded = built(batch)
-        monkeypatch.setattr(sizes_of_kernels, "COLUMNS", 1)
+        monkeypatch.setattr(packing_module, "COLUMNS", 1)
         exact = built(batch)
-    assert torch.allclose(padded.hidden, exact.hidden, atol=1e-12)
+    assert torch.allclose(padded.hidden, exact.hidden, rtol=0, atol=1e-12)
     assert torch.equal(padded.targets, exact.targets)

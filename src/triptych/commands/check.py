@@ -20,7 +20,8 @@ SOME_PIECES = 8
 
 
 def check(config: DictConfig) -> None:
-    """Of what the schema cannot refuse: what is missing, types, values, and what constructors refuse.
+    """Checks what the schema cannot: that nothing is missing, types, values, and that the model, the loss, the searches
+    and the schedule can be built.
 
     Raises:
         UserError: the first mistake.

@@ -1,9 +1,9 @@
 """Sentences end to end, without padding: what all of a Transformer but its attention runs over.
 
 B sentences, padded to T positions each, N tokens in all. Some positions of padding fill N up to R rows, a multiple of
-``ROWS`` where there is enough padding, and T is a multiple of ``COLUMNS``. Kernels want sizes that return: oneDNN makes
-one for every size that it meets, which takes time, and memory that then lies between the tensors of later steps; cuBLAS
-is slower where sizes are no multiples of eight.
+``ROWS`` where there is enough padding, and a Transformer that trains widens T to a multiple of ``COLUMNS``. Kernels
+want sizes that return: oneDNN makes one for every size that it meets, which takes time, and memory that then lies
+between the tensors of later steps; cuBLAS is slower where sizes are no multiples of eight.
 """
 
 from __future__ import annotations

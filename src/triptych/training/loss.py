@@ -181,6 +181,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         rows, part_rows = (
             max(1, elements.get(device, elements["cpu"]) // len(weight)) for elements in (CHUNK_ELEMENTS, PART_ELEMENTS)
         )
+        rows = max(ROWS, rows // ROWS * ROWS)
         unit = token_weights.max()  # kept out of what half precision holds, where a token's share would vanish
         with torch.autocast(device, enabled=False):
             for first in range(0, len(hidden), rows):
