@@ -139,8 +139,8 @@ def test_lm4mt_puts_the_tag_of_the_source_first(tags: str, row: list[int]) -> No
     model = build_model("model=lm4mt", f"model.language_tags={tags}")
     batch = Batch.from_ids([[10, 11], [12]], [[20], [21, 22, 23]], marks=[Marks(FR, EN), Marks(EN, DE)])
     joint = model.sequence(batch)  # type: ignore[operator]
-    assert joint[0].tolist() == row
-    assert joint[1].tolist() == ([EN, 12] if tags == "true" else [12, EN]) + [DE, 21, 22, 23, EOS]
+    assert joint[:, :7].tolist() == [row, ([EN, 12] if tags == "true" else [12, EN]) + [DE, 21, 22, 23, EOS]]
+    assert (joint[:, 7:] == PAD).all()
     prediction = model(batch)
     assert prediction.targets[prediction.num_source :].tolist() == [20, EOS, 21, 22, 23, EOS]
 

@@ -183,13 +183,13 @@ def test_arms_side_by_side(home: Path, whole: dict[str, Any]) -> None:
 
 def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     folder = place(home, "failing")
-    command = ["train", "-m", *TINY, "model.num_heads=3,4", "budget.steps=3"]
+    command = ["train", "-m", *TINY, "data.validation=0,6", "budget.steps=3"]
     done = triptych(*command, cwd=folder)
     assert done.returncode == 2
     assert "1 of 2 arms are finished: runs" in done.stdout
     *_, failed, again = done.stderr.splitlines()
-    assert "model.num_heads=3" in failed
-    assert failed.endswith("choose heads that divide it, or set model.d_k and model.d_v.")
+    assert "data.validation=0" in failed
+    assert failed.endswith("needs at least one sentence in each split, but validation is 0.")
     assert again.startswith("triptych: 1 of 2 arms failed; again: triptych train -m scale=smoke")
     arms = sweeps.read_arms(folder / "runs")
     assert [arm.status for arm in arms] == ["failed", "finished"]
@@ -197,11 +197,11 @@ def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     assert arms[1].run is not None
     assert (folder / "runs" / arms[1].run / "result.json").exists()
     assert "failed: " in triptych(*command, cwd=folder).stderr
-    done = triptych("train", "-m", *TINY, "model.num_heads=2,4", "budget.steps=3", cwd=folder)
+    done = triptych("train", "-m", *TINY, "data.validation=5,6", "budget.steps=3", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert {arm.overrides[-1]: arm.status for arm in sweeps.read_arms(folder / "runs")} == {
-        "model.num_heads=2": "finished",
-        "model.num_heads=4": "finished",
+        "data.validation=5": "finished",
+        "data.validation=6": "finished",
     }
     done = triptych("report", "runs", cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from triptych.commands.hydra_app import require_values
 from triptych.commands.types import check_types
@@ -45,6 +45,9 @@ def _check_values(config: DictConfig) -> None:
     for key in ("model", "data", "tokenizer", "loss", "search"):
         if "_target_" not in config[key]:
             raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
+    directions = config.data.get("directions")
+    if OmegaConf.is_list(directions) and len(directions) > 1 and not config.tokenizer.joint:
+        raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
     given = [key for key, value in config.budget.items() if value is not None]
     if len(given) != 1:
         raise UserError(

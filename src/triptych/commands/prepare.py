@@ -13,7 +13,6 @@ from triptych.commands.match import matched
 from triptych.data import store
 from triptych.data.corpus import TRAIN, Corpus
 from triptych.data.store import Store
-from triptych.errors import UserError
 from triptych.models.base import TranslationModel
 from triptych.tokenizer import Tokenizer
 
@@ -42,13 +41,8 @@ def prepare(config: DictConfig, corpus: Corpus) -> Prepared:
     """Builds the other three for a corpus; what the cache holds is opened.
 
     Sizes that ``match`` has solved for are put into ``config.model``.
-
-    Raises:
-        UserError: a vocabulary for each side, where several directions mix the languages of both.
     """
     cache = Path(config.cache).expanduser()
-    if corpus.mixed and not config.tokenizer.joint:
-        raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
     tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
     stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
     sizes: dict[str, int] = {}
