@@ -105,7 +105,7 @@ def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
     """Raises ``UserError`` for an arm that cannot be configured, before any is planned."""
     from triptych.commands.check import check  # not for --help
 
-    mistakes: list[tuple[Sequence[str], str]] = []
+    mistakes: list[tuple[Sequence[str], str, Exception]] = []
     for overrides in arms:
         config = compose_run(overrides)
         try:
@@ -114,10 +114,11 @@ def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
             reason = explain(error)
             if reason is None:
                 raise
-            mistakes.append((overrides, reason))
+            mistakes.append((overrides, reason, error))
     if mistakes:
-        overrides, reason = mistakes[0]
-        raise UserError(reason if len(mistakes) == len(arms) else f"{' '.join(telling(overrides))}: {reason}")
+        overrides, reason, cause = mistakes[0]
+        named = reason if len(mistakes) == len(arms) else f"{' '.join(telling(overrides))}: {reason}"
+        raise UserError(named) from cause
 
 
 def study_of(config: DictConfig) -> str | None:

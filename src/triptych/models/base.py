@@ -41,6 +41,8 @@ class AttentionMap:
 class TranslationModel(nn.Module, ABC):
     """An architecture. The frame trains, decodes, counts, draws and tests it through these methods alone.
 
+    It is also built on PyTorch's ``meta`` device, to be checked and measured, where a tensor has no values to be read.
+
     Attributes:
         sizes: arguments of the constructor, integers, by which ``match`` makes a model larger or smaller: groups of
             them, the coarsest first; those of one group get one value.
