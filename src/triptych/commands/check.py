@@ -9,7 +9,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from triptych.commands.hydra_app import require_values
+from triptych.commands.hydra_app import require_one_best, require_values
 from triptych.commands.types import check_types
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.models.base import TranslationModel
@@ -94,9 +94,3 @@ def _check_values(config: DictConfig) -> None:
             f"checkpoint.monitor=bleu needs a BLEU at every validation; set validation.bleu_every to 1, not "
             f"{config.validation.bleu_every}."
         )
-
-
-def require_one_best(key: str, search: DictConfig) -> None:
-    """Raises ``UserError`` where several translations of a line are asked for and one is scored."""
-    if (asked := search.get("n_best", 1)) != 1:
-        raise UserError(f"{key}.n_best={asked} is for `triptych translate`; here one translation is scored, so set 1.")

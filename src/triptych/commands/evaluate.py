@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 
 from triptych import runs
 from triptych.commands import schema
-from triptych.commands.hydra_app import register_search, require_values, run
+from triptych.commands.hydra_app import register_search, require_one_best, require_values, run
 from triptych.commands.types import check_types
 from triptych.data.corpus import Corpus
 from triptych.errors import UserError
@@ -28,14 +28,13 @@ def evaluate(config: DictConfig) -> None:
     Raises:
         UserError: a split that the run's data does not have, or text that is not what the run was trained with.
     """
-    from triptych import evaluation  # not before they are needed: --help does not wait for them
-    from triptych.commands.check import require_one_best
-    from triptych.training.allocator import keep_freed_memory
-    from triptych.translator import load
-
     require_values(config)
     check_types(config)
     require_one_best("search", config.search)
+    from triptych import evaluation  # not before it is needed: --help and mistakes do not wait for it
+    from triptych.training.allocator import keep_freed_memory
+    from triptych.translator import load
+
     search = instantiate(config.search)
     keep_freed_memory()
     translator = load(config.run, config.checkpoint, config.device)

@@ -103,6 +103,12 @@ def require_values(config: DictConfig) -> None:
         raise UserError(f"{', '.join(f'{key}=…' for key in sorted(missing))} must be given.")
 
 
+def require_one_best(key: str, search: DictConfig) -> None:
+    """Raises ``UserError`` where several translations of a line are asked for and one is scored."""
+    if (asked := search.get("n_best", 1)) != 1:
+        raise UserError(f"{key}.n_best={asked} is for `triptych translate`; here one translation is scored, so set 1.")
+
+
 def explain_config(error: BaseException) -> str:
     """Hydra's complaint about a configuration, in one sentence."""
     text = str(error)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -155,21 +155,14 @@ def _train(
     status = "failed"
     try:
         experiment.fit()
-        with saying_what_is_kept():
+        try:
             experiment.finish(digest, training)
+        except KeyboardInterrupt:
+            say("stopped; the same command translates again, and does not train again.")
+            raise
         status = "success"
     finally:
         close(experiment.loggers, status)
-
-
-@contextmanager
-def saying_what_is_kept() -> Iterator[None]:
-    """Where a finished training is stopped while its test sets are translated."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print("stopped; the same command translates again, and does not train again.", flush=True)
-        raise
 
 
 def quieten() -> None:

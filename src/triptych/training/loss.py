@@ -137,6 +137,8 @@ def linear_cross_entropy(
 ) -> tuple[Tensor, Tensor]:
     """Weighted cross-entropy of ``hidden @ weight.T``, whose (N, V) logits never exist whole.
 
+    Rows of zeros, which weigh nothing, fill N up to a multiple of ``ROWS``, for the sake of products' kernels.
+
     A token's loss is (1 - eps) * -log p(target) + eps * mean over the vocabulary of -log p (Szegedy et al. 2016).
 
     Args:
