@@ -215,19 +215,43 @@ def test_loading_leaves_the_generator_of_dropout_alone(corpus: ToyCorpus, cache:
 
 
 def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Path) -> None:
-    plain = list(translation_data(corpus, cache, budget=lambda stream: 3).train_dataloader())
-    drawn, again = (
-        list(translation_data(corpus, cache, 0.3, budget=lambda stream: 3).train_dataloader()) for _ in range(2)
+    plain, drawn, again = (
+        {int(i): batch.tgt[row] for batch in data.train_dataloader() for row, i in enumerate(batch.index)}
+        for data in (
+            translation_data(corpus, cache, sampling, accumulate=1, budget=lambda stream: stream.epoch_steps)
+            for sampling in (0.0, 0.3, 0.3)
+        )
     )
     made = tokenizer(corpus, cache, 0.3)
-    for old, new, same in zip(plain, drawn, again, strict=True):
-        assert torch.equal(new.src, same.src)
-        assert torch.equal(new.tgt, same.tgt)
-        assert torch.equal(old.index, new.index)
-        assert made.decode(new.tgt.tolist(), "tgt") == made.decode(old.tgt.tolist(), "tgt")
-        grown = [int((getattr(new, f"{s}_lengths") - getattr(old, f"{s}_lengths")).sum()) for s in ("src", "tgt")]
-        assert (new.step_tokens - old.step_tokens).tolist() == grown
-    assert sum(batch.src_lengths.sum() for batch in drawn) > sum(batch.src_lengths.sum() for batch in plain)
+    assert plain.keys() == drawn.keys() == set(range(60))
+    assert all(torch.equal(drawn[i], again[i]) for i in drawn)
+    assert sum(len(drawn[i]) > len(plain[i]) for i in drawn) > 50
+    for ids in (plain, drawn):
+        assert made.decode([ids[i].tolist() for i in range(60)], "tgt") == corpus.splits["train"].tgt
+
+
+def test_sampled_batches_keep_the_budget(corpus: ToyCorpus, cache: Path) -> None:
+    def epoch(sampling: float) -> tuple[TranslationData, list[Batch]]:
+        data = translation_data(corpus, cache, sampling, batch_tokens=400, budget=lambda stream: stream.epoch_steps)
+        return data, list(data.train_dataloader())
+
+    data, drawn = epoch(0.3)
+    planned = np.array([window.tokens for window in islice(data.stream.windows(), data.total_steps)])
+    found = [np.array([(lengths - 1).sum() for lengths in batch.host_lengths]) for batch in drawn]
+    assert np.allclose(sum(found), planned.sum(0), rtol=0.03)
+    padded = [max(batch.src.numel(), batch.tgt.numel()) for batch in drawn]
+    of_plain = [max(batch.src.numel(), batch.tgt.numel()) for batch in epoch(0.0)[1]]
+    assert np.mean(padded) == pytest.approx(np.mean(of_plain), rel=0.15)
+
+
+def test_step_tokens_count_what_was_drawn_and_what_is_expected_of_the_others(corpus: ToyCorpus, cache: Path) -> None:
+    data = translation_data(corpus, cache, 0.3)
+    made = list(data.train_dataloader())
+    for window, pair in zip(data.stream.windows(), zip(made[::2], made[1::2], strict=True), strict=False):
+        for batch, other in zip(pair, window.batches[::-1], strict=True):
+            found = [int((lengths - 1).sum()) for lengths in batch.host_lengths]
+            expected = (data.stream.lengths[other] - 1).sum(0)
+            assert batch.step_tokens.tolist() == (found + expected).tolist()
 
 
 class Listener(lightning.LightningModule):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from triptych.data import toy
 from triptych.errors import UserError
-from triptych.tokenizer import SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer, seed_sampling
+from triptych.tokenizer import SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer
 from triptych.vocabulary import BOS, EOS, PAD, SIDES, UNK
 
 ENGLISH, FRENCH = toy.splits(seed=0, train=200, validation=1, test=1, test_long=1)["train"]
@@ -141,19 +141,19 @@ def test_a_part_of_the_lines_is_spread_over_all(cache: Path, monkeypatch: pytest
 def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, tmp_path: Path, algorithm: str) -> None:
     tokenizer = trainer(algorithm=algorithm, sampling=0.5).fit(TEXT, cache)
 
-    def draw(seed: int) -> list[list[int]]:
-        seed_sampling(seed)
-        return tokenizer.sample(ENGLISH, "src")
+    def draw(seed: int, lines: list[str] = ENGLISH) -> list[list[int]]:
+        return tokenizer.sample(lines, "src", seed)
 
     assert draw(1) == draw(1)
+    assert draw(1, ENGLISH[:1]) == draw(1, ENGLISH[:1]) == draw(1, ENGLISH[:1])
     assert draw(1) != draw(2)
     assert draw(1) != tokenizer.encode(ENGLISH, "src")
     assert tokenizer.decode(draw(1), "src") == ENGLISH
     tokenizer.save(tmp_path)
     code = (
-        "import sys, json; from pathlib import Path; from triptych.tokenizer import Tokenizer, seed_sampling;"
-        "tokenizer = Tokenizer.load(Path(sys.argv[1])); seed_sampling(1);"
-        "print(json.dumps(tokenizer.sample(json.load(sys.stdin), 'src')))"
+        "import sys, json; from pathlib import Path; from triptych.tokenizer import Tokenizer;"
+        "tokenizer = Tokenizer.load(Path(sys.argv[1]));"
+        "print(json.dumps(tokenizer.sample(json.load(sys.stdin), 'src', 1)))"
     )
     elsewhere = subprocess.run(
         [sys.executable, "-c", code, tmp_path], input=json.dumps(ENGLISH), capture_output=True, text=True, check=True

@@ -118,16 +118,20 @@ class Tokenizer:
         """
         return self._processors[side].encode(list(lines), num_threads=threads)
 
-    def sample(self, lines: Sequence[str], side: str) -> list[list[int]]:
-        """The same, of each line a segmentation that is drawn.
+    def sample(self, lines: Sequence[str], side: str, seed: int) -> list[list[int]]:
+        """The same, of each line a segmentation that is drawn, as a function of all lines and of ``seed``.
 
         By BPE dropout (Provilkov et al. 2020) with probability ``sampling``, or from the unigram lattice (Kudo 2018)
-        with smoothing ``sampling``. The draw depends on the last ``seed_sampling`` and on what this thread has drawn
-        since.
+        with smoothing ``sampling``.
+
+        Args:
+            seed: of its lower 32 bits.
         """
+        sentencepiece.set_random_generator_seed(seed % 2**32)
         drawn = {"enable_sampling": True, "alpha": self.sampling, "nbest_size": -1}
-        # One thread, since every further one would start from the same seed.
-        return self._processors[side].encode(list(lines), num_threads=1, **drawn)
+        # The seed holds for new threads alone: a single line would be drawn in this one. Every further thread would
+        # start from the same seed.
+        return self._processors[side].encode([*lines, ""], num_threads=1, **drawn)[:-1]
 
     def decode(self, ids: Sequence[Sequence[int]], side: str) -> list[str]:
         """Ids to text. Special ids are dropped, except ``<unk>``, which shows as `` ⁇ ``."""
@@ -161,11 +165,6 @@ class Tokenizer:
             raise UserError(f"'{folder}' holds no tokenizer: {Path(error.filename).name} is missing.") from error
         except TypeError as error:
             raise UserError(f"'{folder}' is of another version of triptych, and this one cannot read it.") from error
-
-
-def seed_sampling(seed: int) -> None:
-    """Makes the next sampled encodings of this thread a function of ``seed`` (its lower 32 bits)."""
-    sentencepiece.set_random_generator_seed(seed % 2**32)
 
 
 class SentencePieceTrainer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import lightning
 import numpy as np
@@ -12,12 +12,15 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from triptych.batch import Batch
-from triptych.data.batching import Planned, Rows, Sampler, Stream, plan_sorted
+from triptych.data.batching import Lengths, Planned, Rows, Sampler, Stream, plan_sorted
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus, Pairs
 from triptych.data.ragged import Ragged
-from triptych.data.store import Store
-from triptych.tokenizer import Tokenizer, seed_sampling
+from triptych.data.store import MARKS, Store
+from triptych.tokenizer import Tokenizer
 from triptych.vocabulary import EOS, PAD, SIDES
+
+SAMPLE = 10_000
+"""Pairs by which it is known how much subword sampling makes of a text."""
 
 
 class TranslationData(lightning.LightningDataModule):
@@ -61,11 +64,14 @@ class TranslationData(lightning.LightningDataModule):
         budget: Callable[[Stream], int],
     ) -> None:
         super().__init__()
-        resample = Resample(tokenizer, corpus.splits[TRAIN]) if tokenizer.sampling > 0 else None
+        lengths, resample = stores[TRAIN].lengths, None
+        if tokenizer.sampling > 0:
+            resample = Resample(tokenizer, corpus.splits[TRAIN], stores[TRAIN])
+            lengths = resample.expected(lengths - MARKS) + MARKS
         self._train = StoredBatches(stores[TRAIN], resample)
         self._validation = StoredBatches(stores[VALIDATION])
         self._validation_plan = _plan_alone(stores[VALIDATION], batch_tokens)
-        self.stream = Stream(stores[TRAIN].lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate)
+        self.stream = Stream(lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate)
         self._accumulate = accumulate
         self._workers = workers
         self.first_step = 0
@@ -97,26 +103,46 @@ class TranslationData(lightning.LightningDataModule):
 
 
 class Resample:
-    """Segments training text anew (``Tokenizer.sample``), pair by pair of the corpus."""
+    """Segments training text anew (``Tokenizer.sample``), pair by pair of the corpus.
 
-    def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
+    Attributes:
+        growth: (2,) pieces drawn for each that is stored, of source and target, by a sample of the pairs.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, pairs: Pairs, store: Store) -> None:
         self.tokenizer = tokenizer
         self.pairs = pairs
+        self._limit = store.max_length or np.inf
+        rows = np.linspace(0, len(store) - 1, min(len(store), SAMPLE)).astype(np.int64)
+        stored = [store.rows(rows, side) for side in SIDES]
+        drawn = self(stored, store.index[rows], seed=0)
+        self.growth = np.array([len(new.flat) / len(old.flat) for new, old in zip(drawn, stored, strict=True)])
 
-    def __call__(self, stored: Ragged, index: Rows, side: str, limit: float) -> Ragged:
-        """New ids of the pairs ``index``; a line that comes out with more than ``limit`` pieces keeps the old ones."""
+    def __call__(self, stored: Sequence[Ragged], index: Rows, seed: int) -> list[Ragged]:
+        """New ids of both sides of the pairs ``index``, a function of ``seed``.
+
+        A line that comes out longer than training pairs may be (``Store.max_length``) keeps its old ones.
+        """
+        seeds = np.random.SeedSequence(seed).generate_state(len(SIDES)).tolist()
+        return [self._side(*each, index) for each in zip(stored, SIDES, seeds, strict=True)]
+
+    def _side(self, stored: Ragged, side: str, seed: int, index: Rows) -> Ragged:
         lines = self.pairs[SIDES.index(side)]
-        drawn = self.tokenizer.sample([lines[i] for i in index], side)
-        rows = [old if len(new) > limit else new for old, new in zip(stored.rows(), drawn, strict=True)]
+        drawn = self.tokenizer.sample([lines[i] for i in index], side, seed)
+        rows = [old if len(new) > self._limit else new for old, new in zip(stored.rows(), drawn, strict=True)]
         return Ragged(np.concatenate(rows).astype(stored.flat.dtype), np.array([len(row) for row in rows]))
+
+    def expected(self, pieces: Lengths) -> Lengths:
+        """How many pieces will be drawn where (n, 2) are stored, on average."""
+        return np.minimum(np.rint(pieces * self.growth), self._limit).astype(pieces.dtype)
 
 
 class StoredBatches(Dataset[Batch]):
     """Makes planned batches out of a store.
 
-    With ``resample``, the pieces of each batch are drawn anew, as a function of its seed. They are a few more than the
-    stored ones, by which the plan keeps the budget; ``step_tokens`` then counts what was drawn for this batch and what
-    is stored for the others of its window.
+    With ``resample``, the pieces of each batch are drawn anew, as a function of its seed. The plan knows them by their
+    expectation alone: a batch may be somewhat above or below the budget, and ``step_tokens`` counts what was drawn for
+    this batch and what was expected for the others of its window.
     """
 
     def __init__(self, store: Store, resample: Resample | None = None) -> None:
@@ -127,13 +153,11 @@ class StoredBatches(Dataset[Batch]):
         rows, step_tokens, seed = planned
         index, marks = self.store.index[rows], self.store.marks(rows)
         src, tgt = (self.store.rows(rows, side) for side in SIDES)
-        if self.resample is None:
-            return collate(src, tgt, index, step_tokens, marks)
-        seed_sampling(seed)
-        limit = self.store.max_length or np.inf
-        new_src, new_tgt = (self.resample(old, index, side, limit) for old, side in zip((src, tgt), SIDES, strict=True))
-        more = [len(new_src.flat) - len(src.flat), len(new_tgt.flat) - len(tgt.flat)]
-        return collate(new_src, new_tgt, index, step_tokens + more, marks)
+        if self.resample is not None:
+            expected = self.resample.expected(np.stack([src.lengths, tgt.lengths], axis=1))
+            src, tgt = self.resample([src, tgt], index, seed)
+            step_tokens = step_tokens + np.array([len(src.flat), len(tgt.flat)]) - expected.sum(0)
+        return collate(src, tgt, index, step_tokens, marks)
 
 
 def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64], marks: NDArray[np.int64]) -> Batch:

@@ -20,6 +20,9 @@ from triptych.vocabulary import SIDES, Marks
 _FORMAT = 2
 """Of the stored ids; another one encodes every corpus anew."""
 
+MARKS = np.array([1, 2], np.int32)
+"""Tokens that a ``Batch`` adds to the pieces of a source, its end, and to those of a target, its beginning and end."""
+
 
 class Store:
     """One split: bare pieces (no special ids) of both sides, flat, with the place where each sentence begins.
@@ -63,7 +66,7 @@ class Store:
         lengths = np.empty((len(self), 2), np.int32)
         for i, side in enumerate(SIDES):
             lengths[:, i] = np.diff(self.offsets[side])
-        return lengths + np.array([1, 2], np.int32)
+        return lengths + MARKS
 
     def pair(self, i: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Bare source and target ids of pair ``i`` of this store."""
