@@ -5,7 +5,6 @@ B sentences, Q queries, S source positions, H features of a query, M of the memo
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from triptych.errors import UserError, require_one_of
@@ -67,7 +66,7 @@ class Alignment(nn.Module):
             mask: (B, 1, S), True where the source is no padding.
         """
         if self.query is not None and self.energy is not None:
-            scores = self.energy(torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))).squeeze(3)
+            scores = self.energy((self.query(query).unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(3)
         else:
             scores = (query * self.scale) @ keys.transpose(1, 2)
         weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)

@@ -34,9 +34,10 @@ def lstm_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) ->
         bias: (4H,) b_hh.
     """
     h, c = carried
-    i, f, g, o = (inputs + F.linear(h, weight, bias)).chunk(4, dim=-1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
+    # In place, since a loop of steps spends a part of its time on asking for memory.
+    i, f, g, o = F.linear(h, weight, bias).add_(inputs).unsafe_chunk(4, dim=-1)
+    c = f.sigmoid_() * c + i.sigmoid_() * g.tanh_()
+    return o.sigmoid_() * c.tanh(), c
 
 
 def gru_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) -> Carried:
