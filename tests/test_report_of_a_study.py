@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -292,7 +293,7 @@ def test_whatever_is_published_is_text(sweep: Path, experiments: Path) -> None:
     escaped += r"\textless{}b\textgreater{} {[}i{]} {*}j{*}"
     assert latex.count(escaped) == 4, "its label, its figure, and its label and set-up in the note"
     rows = [line for line in latex.split(r"\bottomrule")[0].splitlines() if line.endswith(r"\\")]
-    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows[1:]} == {5}
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows[1:]} == {6}
     assert latex.count("{") - latex.count(r"\{") == latex.count("}") - latex.count(r"\}")
     line = next(line for line in (sweep / "report.md").read_text().splitlines() if line.startswith("| other"))
     assert len(re.findall(r"(?<!\\)\|", line)) == 16
@@ -344,13 +345,18 @@ def test_what_is_kept_makes_the_same_report(sweep: Path, capsys: pytest.CaptureF
     (home / run.name / "result.json").unlink()
     main([str(sweep), "--keep", str(home)])
     assert (home / run.name / "result.json").exists(), "what was kept before makes room"
-    (home / run.name / "checkpoints").mkdir()
-    with pytest.raises(UserError, match="holds what no report has kept there"):
-        main([str(sweep), "--keep", str(home)])
-    (home / run.name / "checkpoints").rmdir()
-    (home / "thesis.tex").touch()
-    with pytest.raises(UserError, match=r"kept holds what no report has kept there; give --keep another folder"):
-        main([str(sweep), "--keep", str(home)])
+    assert not list(sweep.parent.glob(".kept*"))
+    for foreign in (f"{run.name}/checkpoints/best.ckpt", "thesis.tex", "report.pdf", "arms/mine.txt"):
+        (home / foreign).parent.mkdir(exist_ok=True)
+        (home / foreign).touch()
+        with pytest.raises(UserError, match=rf"no report has kept there \({foreign}\); give --keep another folder"):
+            main([str(sweep), "--keep", str(home)])
+        (home / foreign).unlink()
+    project = sweep.parent / "project"
+    shutil.copytree(home / run.name, project)
+    with pytest.raises(UserError, match=r"no report has kept there \(config.yaml\)"):
+        main([str(sweep), "--keep", str(project)])
+    assert (project / "config.yaml").exists(), "a project that is not ours"
     for place in (sweep / "kept", sweep.parent, sweep):
         with pytest.raises(UserError, match="give --keep a folder beside it"):
             main([str(sweep), "--keep", str(place)])

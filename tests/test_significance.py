@@ -13,6 +13,7 @@ import pytest
 from made_runs import REFERENCES, change, make_run, make_unfinished, rows_of, spoilt, write_translations
 from sacrebleu.metrics.bleu import BLEU
 
+from triptych.errors import UserError
 from triptych.metrics import bleu_statistics, corpus_bleu, corpus_scores
 from triptych.report import significance
 from triptych.report.significance import PairedTests, randomized_p
@@ -65,6 +66,22 @@ def test_the_seed_of_the_environment_is_sacrebleus(monkeypatch: pytest.MonkeyPat
     for told, seed in (("7", 7), ("none", None), ("0", None)):
         monkeypatch.setenv("SACREBLEU_SEED", told)
         assert significance.random_seed() == seed
+    monkeypatch.setenv("SACREBLEU_SEED", "abc")
+    with pytest.raises(UserError, match="SACREBLEU_SEED=abc must be a whole number"):
+        significance.random_seed()
+
+
+def test_sentences_that_bleu_counts_alike_prove_nothing(tmp_path: Path) -> None:
+    """Many other words, each as wrong as before, and one sentence that is better."""
+    wrong = [" ".join(["x", *line.split()[1:]]) for line in REFERENCES]
+    other = [" ".join(["y", *line.split()[1:]]) for line in wrong]
+    make_run(tmp_path, "base", lines=wrong)
+    make_run(tmp_path, "other", lines=[REFERENCES[0], *other[1:]])
+    rows = rows_of(tmp_path)
+    found = PairedTests(rows, "toy").test(rows[1], rows[0])
+    assert found is not None
+    assert found.bleu > 0
+    assert found.p is None
 
 
 def test_exchangeable_arms_are_called_different_as_often_as_the_level_says() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from triptych.errors import UserError
 from triptych.runs import held, identifying, telling, write_json
 
-WAITING, RUNNING, FINISHED, FAILED = "waiting", "running", "finished", "failed"
+WAITING, RUNNING, FINISHED, FAILED, LEFT_OUT = "waiting", "running", "finished", "failed", "left out"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Arm:
         place: in the order of the sweep, from 1.
         overrides: those that tell what it computes; of a path, the last part.
         run: its folder's name, once that is known.
-        status: ``waiting`` (or stopped by hand), ``running`` (or killed while it ran), ``finished`` or ``failed``.
+        status: ``waiting`` (or stopped by hand), ``running`` (or killed while it ran), ``finished``, ``failed``, or
+            ``left out``: failed before its run had a folder, and not named by a later sweep.
         reason: why it failed, in one line.
         cut_off: how often it was begun, and neither finished nor failed.
         identity: 8 hexadecimal digits over the overrides as they were given, in the name of its file.
@@ -79,18 +80,22 @@ def plan(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -> lis
                 place += 1
                 known[identity] = Arm(study, place, tuple(telling(overrides)), identity=identity)
                 write(folder, known[identity])
+            elif known[identity].status == LEFT_OUT:
+                known[identity] = replace(known[identity], status=WAITING)
+                write(folder, known[identity])
             arms.append(known[identity])
         return arms
 
 
-def forget_mistakes(folder: Path, sweep: Sequence[Sequence[str]]) -> None:
-    """Arms that failed before their run had a folder, and are not of this sweep: it is the one that was meant."""
+def leave_out_mistakes(folder: Path, sweep: Sequence[Sequence[str]]) -> None:
+    """Arms that failed before their run had a folder, and are not of this sweep, which may be the one that was meant:
+    a report has no row of theirs, and names them below its table."""
     kept = {identify(overrides) for overrides in sweep}
     with held(folder, "plan", wait=True):
         for arm in read_arms(folder):
             begun = arm.run is not None and (folder / arm.run).exists()
             if kept and arm.identity not in kept and arm.status == FAILED and not begun:
-                _path(folder, arm).unlink(missing_ok=True)
+                write(folder, replace(arm, status=LEFT_OUT))
 
 
 def name(folder: Path) -> str:
@@ -108,7 +113,7 @@ def note(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason:
 
 def now(folder: Path, arm: Arm) -> Arm:
     """What other processes have made of an arm since it was read."""
-    return next(one for one in read_arms(folder) if one.identity == arm.identity)
+    return next((one for one in read_arms(folder) if one.identity == arm.identity), arm)
 
 
 def write(folder: Path, arm: Arm) -> None:

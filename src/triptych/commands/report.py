@@ -21,7 +21,7 @@ from triptych.report.results import find_runs, test_sets
 from triptych.report.rows import Row, read_rows, runs_of
 from triptych.report.study import Published, Study, find_study, read_published, subfolders
 from triptych.report.tables import Table
-from triptych.sweeps import read_arms
+from triptych.sweeps import LEFT_OUT, read_arms
 
 
 def main(argv: list[str]) -> int:
@@ -67,11 +67,19 @@ def places(folder: Path, kept: Path | None) -> list[tuple[Path, Path | None]]:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What the report of a folder is made of."""
+    """What the report of a folder is made of.
+
+    Attributes:
+        rows: its arms.
+        study: that they belong to.
+        published: its figures.
+        missing: arms that have no row, a sentence each.
+    """
 
     rows: list[Row]
     study: Study
     published: Published
+    missing: list[str]
 
 
 def gather(folder: Path, unequal: bool) -> Gathered:
@@ -83,13 +91,23 @@ def gather(folder: Path, unequal: bool) -> Gathered:
     arms = read_arms(folder)
     runs = find_runs(folder)
     study = find_study(folder, arms, runs)
-    rows = read_rows(folder, arms, runs, study.reference)
+    shown = [arm for arm in arms if arm.status != LEFT_OUT]
+    rows = read_rows(folder, shown, runs, study.reference)
     published = read_published(folder, study)
     refuse_mixtures(runs, study.varies)
     if not unequal and "tokens" not in study.varies:
         refuse_unequal_tokens(rows)
     refuse_tampered(runs)
-    return Gathered(rows, study, published)
+    missing = [
+        f"{' '.join(arm.overrides)} failed before it began, and a later sweep left it out: {arm.reason}"
+        for arm in arms
+        if arm.status == LEFT_OUT
+    ]
+    if below := sorted({path.parent.parent.relative_to(folder).as_posix() for path in folder.glob("*/**/arms/*.json")}):
+        missing.append(
+            f"Sweeps lie below this folder ({', '.join(below)}); arms of theirs that have no run are not shown."
+        )
+    return Gathered(rows, study, published, missing)
 
 
 def report(folder: Path, gathered: Gathered) -> None:
@@ -102,6 +120,7 @@ def report(folder: Path, gathered: Gathered) -> None:
     title = f"Runs of {name}" if study.name in (None, name) else f"Runs of {study.name}, {name}"
     notes = [
         *tables.failures(rows),
+        *gathered.missing,
         *tables.made(runs),
         *significance.notes(leaders),
         *tables.provenance(study, published),

@@ -11,6 +11,9 @@ from triptych.report.results import find_runs
 
 KEPT = ("config.yaml", "result.json", "metrics.csv", "translations/*.txt")
 """Of a run's folder."""
+WRITTEN = tuple(f"report.{ending}" for ending in ("md", "tex", "csv", "html"))
+LIST = ".kept"
+"""The file that names what a report has kept in a folder, a line each: that alone makes room for another report."""
 
 
 def keep(folder: Path, home: Path) -> None:
@@ -28,8 +31,8 @@ def keep(folder: Path, home: Path) -> None:
     ours, theirs = folder.resolve(), home.resolve()
     if ours.is_relative_to(theirs) or theirs.is_relative_to(ours):
         raise UserError(f"--keep {home} is in {folder}, or around it; give --keep a folder beside it.")
-    if home.exists() and not _is_kept(home) and not (home.is_dir() and all(map(_is_kept, home.iterdir()))):
-        raise UserError(f"{home} holds what no report has kept there; give --keep another folder.")
+    if home.exists() and (foreign := _foreign(home)):
+        raise UserError(f"{home} holds what no report has kept there ({foreign}); give --keep another folder.")
     paths = [*(folder / "arms").glob("*.json")]
     paths += [path for run in find_runs(folder) for pattern in KEPT for path in sorted(run.folder.glob(pattern))]
     with replacing(home) as beside:
@@ -37,11 +40,18 @@ def keep(folder: Path, home: Path) -> None:
             copy = beside / path.relative_to(folder)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
+        kept = [path.relative_to(folder).as_posix() for path in paths]
+        (beside / LIST).write_text("".join(f"{path}\n" for path in kept), encoding="utf-8")
+        aside = beside.with_name(f"{beside.name}.old")
         if home.exists():
-            shutil.rmtree(home)
+            home.rename(aside)
+    if aside.exists():
+        shutil.rmtree(aside)
 
 
-def _is_kept(path: Path) -> bool:
-    """Never a run with its weights, for which there would be no way back."""
-    run = (path / "config.yaml").is_file() and not (path / "checkpoints").exists()
-    return run or path.name == "arms" or path.match("report.*")
+def _foreign(home: Path) -> str:
+    """The first file of a folder that is not of an earlier report; empty where there is none."""
+    kept = (home / LIST).read_text(encoding="utf-8").splitlines() if (home / LIST).is_file() else []
+    ours = {LIST, *WRITTEN, *kept} if kept else set()
+    found = (path.relative_to(home).as_posix() for path in sorted(home.rglob("*")) if not path.is_dir())
+    return next((path for path in found if path not in ours), "" if home.is_dir() else home.name)

@@ -79,7 +79,7 @@ def _stream_settings(run: Run) -> list[Any]:
 
 
 def on_one_stream(run: Run, other: Run) -> bool:
-    """Whether two were trained on the same batches in the same order; of two budgets of FLOPs, as far as both went."""
+    """Whether two were trained on the same batches in the same order, or, of two budgets of FLOPs, began so."""
     return stream_of(run) == stream_of(other) or (_of_flops(run, other) and _began_alike(run, other))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sacrebleu.significance import PairedTest
 
+from triptych.errors import UserError
 from triptych.metrics import bleu_of, bleu_statistics, corpus_bleu
 from triptych.report.results import Run
 from triptych.report.rows import Row, runs_of
@@ -20,8 +21,8 @@ from triptych.report.tables import MISSING, Table
 TRIALS = 1000
 LEVEL = 0.05
 FEWEST = 10
-"""Sentences in which two arms must differ: sacreBLEU leaves ties out of p, so that with hardly any differences, where
-nearly every exchange ties, it would call the smallest of them significant."""
+"""Sentences of which BLEU must count something else for two arms: sacreBLEU leaves ties out of p, so that with hardly
+any differences, where nearly every exchange ties, it would call the smallest of them significant."""
 ROUNDING = 1e-9
 """BLEU points by which differences that are equal may miss each other."""
 
@@ -32,7 +33,7 @@ class Difference:
 
     Attributes:
         bleu: the difference, the mean over the seeds that both have.
-        p: two-sided; None where fewer than ``FEWEST`` sentences differ.
+        p: two-sided; None where fewer than ``FEWEST`` sentences count otherwise.
         seeds: those that both have.
     """
 
@@ -110,8 +111,8 @@ class PairedTests:
         return self._statistics[run.folder]
 
     def _different(self, pairs: Sequence[tuple[Run, Run]]) -> int:
-        """Sentences whose translations differ in any seed."""
-        unequal = [np.not_equal(self._lines(run), self._lines(other)) for run, other in pairs]
+        """Sentences whose ``bleu_statistics`` differ in any seed: where they do not, an exchange changes nothing."""
+        unequal = [np.any(self._counted(run) != self._counted(other), axis=1) for run, other in pairs]
         return int(np.any(unequal, axis=0).sum())
 
     def _bleu(self, run: Run) -> float:
@@ -148,9 +149,17 @@ def randomized_p(ours: np.ndarray, theirs: np.ndarray, trials: int, seed: int | 
 
 
 def random_seed() -> int | None:
-    """The seed that sacreBLEU takes: ``SACREBLEU_SEED`` of the environment; none for ``none``, nor for 0."""
+    """The seed that sacreBLEU takes: ``SACREBLEU_SEED`` of the environment; none for ``none``, nor for 0.
+
+    Raises:
+        UserError: it is no number.
+    """
     told = os.environ.get("SACREBLEU_SEED", "12345")
-    return None if told.lower() == "none" else int(told) or None
+    if told.lower() == "none":
+        return None
+    if not told.isdecimal():
+        raise UserError(f"the environment's SACREBLEU_SEED={told} must be a whole number, or none.")
+    return int(told) or None
 
 
 def compare(tests: PairedTests, rows: Sequence[Row], reference: str | None) -> Table | None:
@@ -210,11 +219,14 @@ def _notes(base: Row, what: str, several: bool) -> list[str]:
     notes = [
         f"Against {base.label}, the {what}: difference of BLEU and p of paired approximate randomization ({TRIALS} "
         f"trials, random seed {random_seed()}, two-sided, not corrected for the number of arms), by the seeds that "
-        f"both have; {MISSING} where there are no translations, or fewer than {FEWEST} sentences differ."
+        f"both have; {MISSING} where there are no translations, or BLEU counts fewer than {FEWEST} sentences otherwise."
     ]
+    models = "The test is of these trained models, and bold is too"
     if several:
         notes.append(
             "Several seeds: the difference of their mean BLEU; a sentence's translations by all seeds are exchanged "
-            "together. The test is of these trained models: what another seed would change, ± tells, and not p."
+            f"together. {models}: what another seed would change, ± tells, and not p."
         )
+    else:
+        notes.append(f"{models}: with one training of each, what another seed would change is not known.")
     return notes

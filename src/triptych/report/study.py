@@ -63,8 +63,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[Run]) -> Study:
     Raises:
         UserError: the arms belong to several studies, or theirs varies what no study can.
     """
-    told = [node for run in runs if (node := run.config.get("study") or {}).get("name")]
-    names = {arm.study for arm in arms} or {node["name"] for node in told}
+    nodes = [run.config.get("study") or {} for run in runs]
+    names = {arm.study for arm in arms} or {node["name"] for node in nodes if node.get("name")}
     if arms and len(names) > 1:
         listed = ", ".join(sorted(name or "no study" for name in names))
         raise UserError(
@@ -74,7 +74,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[Run]) -> Study:
     if len(names) > 1:
         return Study(None, None, frozenset(), ())
     name = next(iter(names), None) or (_home(folder).name if _is_result(folder) else None)
-    own = [node for node in told if node["name"] == name]
+    own = [node for node in nodes if node.get("name") == next(iter(names), None)]
     varies = own[0].get("varies") or () if own else ()
     for what in varies:
         require_one_of(VARIABLE, "study", varies=what)
@@ -98,7 +98,10 @@ def read_published(folder: Path, study: Study) -> Published:
         return Published((), {}, ())
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, restval="")
-        lines, header = list(reader), reader.fieldnames or ()
+        try:
+            lines, header = list(reader), reader.fieldnames or ()
+        except ValueError as error:
+            raise UserError(f"{path} cannot be read ({error}); it is a table in UTF-8.") from error
     for column in NEEDED:
         if column not in header:
             raise UserError(f"{path} has no column {column}; it needs {', '.join(NEEDED)}, and a column a figure.")

@@ -63,7 +63,7 @@ SCORES = (
     ("chrf", "chrF", ".2f"),
     ("sentence_bleu_pieces", "sentence BLEU over pieces", ".2f"),
 )
-NARROW = ("model", "parameters (M)", "validation perplexity", "BLEU")
+NARROW = ("model", "parameters (M)", "FLOPs (analytic)", "validation perplexity", "BLEU")
 """Columns that a narrow table has of ours."""
 TIMES = (("seconds", 1.0, 600.0), ("minutes", 60.0, 36_000.0), ("hours", 3600.0, float("inf")))
 """Units of time, and the seconds from which the next is used."""
@@ -133,7 +133,7 @@ def comparison(
 
 
 def narrow(table: Table) -> Table:
-    """What a page of paper has room for of the comparison: sizes, perplexities and BLEU, ours and published ones."""
+    """What a page of paper has room for of the comparison: sizes, FLOPs, perplexities and BLEU, ours and published."""
     columns = list(enumerate(table.cells.columns))
     kept = [j for j, (span, header) in columns if header in NARROW or (span == PUBLISHED and _is_quality(header))]
     best = frozenset((i, kept.index(j)) for i, j in table.best)
@@ -149,7 +149,7 @@ def made(runs: Sequence[Run]) -> list[str]:
     results = {run.folder: run.result for run in runs if run.result}
     first: dict[int | None, Run] = {}
     pairs = [(run, first.setdefault(run.seed, run)) for run in runs if run.result]
-    lines = []
+    lines = [f"Budget: {budgets}."] if (budgets := " or ".join(dict.fromkeys(filter(None, map(_budget, runs))))) else []
     if len(pairs) > len(first):
         lines.append(
             "Every run of a seed was trained on the same tokens in the same order."
@@ -180,6 +180,16 @@ def made(runs: Sequence[Run]) -> list[str]:
             f"length penalty {_either(scores, 'length_penalty')}",
         ]
     return lines
+
+
+def _budget(run: Run) -> str:
+    """``1,200 steps, 4,096 padded tokens a batch``; of several batches a step, how many."""
+    given = {key: value for key, value in (run.config.get("budget") or {}).items() if value is not None}
+    batch = run.config.get("batch") or {}
+    told = [f"{value:.3g} FLOPs" if key == "flops" else f"{value:,} {key}" for key, value in given.items()]
+    told += [f"{batch['tokens']:,} padded tokens a batch"] if "tokens" in batch else []
+    told += [f"{batch['accumulate']} batches a step"] if batch.get("accumulate", 1) > 1 else []
+    return ", ".join(told)
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
