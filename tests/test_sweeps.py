@@ -111,16 +111,17 @@ def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("runs/arms/*"))
 
 
-def test_an_arm_is_not_told_of_by_who_has_not_begun_it(home: Path) -> None:
+def test_a_failure_before_the_beginning_is_told_but_of_a_finished_arm(home: Path) -> None:
     folder = place(home, "held")
     again = ["scale=smoke", "data=text", "data.dir=nowhere", "data.train=train", "data.src=en", "data.tgt=fr"]
     (arm,) = sweeps.plan(folder / "runs", None, [again])
-    for status, then in (("running", "running"), ("finished", "finished"), ("waiting", "failed")):
+    for status, then in (("running", "failed"), ("finished", "finished"), ("waiting", "failed")):
         sweeps.note(folder / "runs", arm, status)
         assert len(arms_in(folder)) == 1
         done = triptych("train", "-m", *again, cwd=folder)
         assert "nowhere" in done.stderr
         assert sweeps.now(folder / "runs", arm).status == then
+        assert "cut off" not in done.stderr
 
 
 def test_what_a_killed_process_has_left_is_removed(home: Path) -> None:
@@ -200,12 +201,18 @@ def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     done = triptych("train", "-m", *TINY, "data.validation=5,6", "budget.steps=3", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert {arm.overrides[-1]: arm.status for arm in sweeps.read_arms(folder / "runs")} == {
+        "data.validation=0": "left out",
         "data.validation=5": "finished",
         "data.validation=6": "finished",
     }
     done = triptych("report", "runs", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "failed" not in done.stdout, "a mistake that was corrected"
+    rows = [line for line in done.stdout.splitlines() if "data.validation=" in line]
+    assert not any("(failed)" in row for row in rows), "a mistake that was corrected"
+    assert "data.validation=0 failed before it began, and a later sweep left it out" in " ".join(done.stdout.split())
+    done = triptych(*command, cwd=folder)
+    assert done.returncode == 2
+    assert [arm.status for arm in sweeps.read_arms(folder / "runs")] == ["failed", "finished", "finished"]
 
 
 def test_weights_that_are_shared_are_trained_once(home: Path) -> None:
@@ -223,6 +230,18 @@ def test_weights_that_are_shared_are_trained_once(home: Path) -> None:
     triptych("train", *TINY, "checkpoint.keep=3", "checkpoint.average=3", "search.beam_size=2", cwd=again)
     (one,) = figures(again).values()
     assert one in figures(folder).values()
+
+
+def test_weights_are_shared_though_their_own_arm_could_not_be_scored(home: Path) -> None:
+    folder = place(home, "unscored")
+    assert triptych("train", *TINY, cwd=folder).returncode == 0
+    (result,) = folder.glob("runs/*/result.json")
+    result.unlink()
+    done = triptych("train", *TINY, "search.beam_size=2", cwd=folder)
+    assert f"weights of {result.parent.relative_to(folder)}" in done.stdout
+    done = triptych("train", *TINY, cwd=folder)
+    assert "going on from step 12" in done.stdout, "it is translated, and not trained, again"
+    assert result.exists()
 
 
 def test_what_match_solves_for_is_trained_and_shared(home: Path) -> None:

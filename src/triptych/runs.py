@@ -109,6 +109,11 @@ class RunFolder:
         return self.path / "result.json"
 
     @property
+    def trained(self) -> Path:
+        """The result but for its scores, there once training has ended."""
+        return self.path / "trained.json"
+
+    @property
     def versions(self) -> Path:
         return self.path / "versions.json"
 
@@ -173,8 +178,9 @@ def source() -> str:
 
 
 def trained_alike(folder: RunFolder, training: str) -> RunFolder | None:
-    """Another finished run of the same output and the same code, of the same training, that has its checkpoints."""
-    for path in sorted(folder.path.parent.glob("[!.]*/result.json")):
+    """Another run of the same output and the same code, whose training was the same, has ended, and left checkpoints;
+    scored or not."""
+    for path in sorted(folder.path.parent.glob("[!.]*/trained.json")):
         other = RunFolder(path.parent)
         result = json.loads(path.read_text(encoding="utf-8"))
         alike = result.get("training_hash") == training and result.get("versions", {}).get("source") == source()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import lightning
@@ -100,19 +101,21 @@ class Experiment:
         self.peak_memory = accounting.peak_memory_bytes(self.device)
 
     def finish(self, digest: str, training: str) -> None:
-        """Translates the test sets with the best or averaged weights and writes the result."""
+        """Writes down what was trained, translates the test sets with the best or averaged weights, and writes the
+        result."""
         total = self.task.consumed.of_all_ranks()
         if not self.trainer.is_global_zero:
             return
-        scores = score(self.config, self.folder, self.prepared.corpus, self.device)
         logged = runs.metrics(self.folder)
         with replacing(self.folder.path / "metrics.csv") as beside:
             logged.to_csv(beside, index=False)
-        result = self._result(total)
+        result = {"config_hash": digest, "training_hash": training, **self._trained(total)}
+        runs.write_json(self.folder.trained, result)
+        scores = score(self.config, self.folder, self.prepared.corpus, self.device)
+        runs.write_json(self.folder.result, {**result, **scores})
         trained, data = result["train"], self.prepared.corpus.fingerprint
-        speeds.record(self.config, data, trained["device"], speeds.steady(logged, trained["tokens_per_second"]))
-        identity = {"config_hash": digest, "training_hash": training}
-        runs.write_json(self.folder.result, {**identity, **result, **scores})
+        with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
+            speeds.record(self.config, data, trained["device"], speeds.steady(logged, trained["tokens_per_second"]))
         for logger in self.loggers[1:]:
             log_scores(logger, scores["test"])
 
@@ -188,8 +191,8 @@ class Experiment:
         if not self.folder.versions.exists():
             runs.write_json(self.folder.versions, runs.versions())
 
-    def _result(self, total: Consumed) -> dict[str, Any]:
-        """``result.json`` but for its scores."""
+    def _trained(self, total: Consumed) -> dict[str, Any]:
+        """``result.json`` but for its identity and its scores."""
         corpus, tokenizer = self.prepared.corpus, self.prepared.tokenizer
         parameters, non_embedding = accounting.parameters(self.task.model)
         return {

@@ -76,14 +76,14 @@ def adopt(
     """
     config.model = OmegaConf.load(trained.config).model  # of the sizes that ``match`` has found
     shutil.rmtree(folder.path, ignore_errors=True)  # of a training that ended before its first checkpoint
-    result = json.loads(trained.result.read_text(encoding="utf-8"))
+    result = json.loads(trained.trained.read_text(encoding="utf-8"))
     own = {"run": folder.path.name, "config_hash": digest, "weights_of": trained.path.name}
     with replacing(folder.path) as beside:
         for name in ("tokenizer", "checkpoints"):
             # Weights are large, and never changed: another name for the same file is enough.
             shutil.copytree(trained.path / name, beside / name, copy_function=_link)
         (beside / "checkpoints" / "averaged.ckpt").unlink(missing_ok=True)
-        for name in ("metrics.csv", "versions.json"):
+        for name in ("metrics.csv", "versions.json", "trained.json"):
             shutil.copyfile(trained.path / name, beside / name)
         OmegaConf.save(config, beside / "config.yaml")
         scores = score(config, runs.RunFolder(beside), corpus, torch.device(device_of(config, devices)))

@@ -70,14 +70,14 @@ class Sweep:
         refuse_mistakes(arms)
         self.arguments = arguments
         self.output = Path(config.output).expanduser()
-        sweeps.forget_mistakes(self.output, arms)
+        sweeps.leave_out_mistakes(self.output, arms)
         self.planned = sweeps.plan(self.output, study_of(config), arms)
 
     @property
     def arms(self) -> list[Arm]:
         """As they stand now."""
         now = {arm.identity: arm for arm in sweeps.read_arms(self.output)}
-        return [now[arm.identity] for arm in self.planned] or list(now.values())
+        return [now.get(arm.identity, arm) for arm in self.planned] or list(now.values())
 
     @property
     def unfinished(self) -> bool:
@@ -171,8 +171,9 @@ def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> Non
         if reason is None:
             traceback.print_exc()
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        # Until it begins it may be another process's, or finished.
-        if begun or sweeps.now(output, arm).status in (WAITING, FAILED):
+        # Until it begins it may be finished, or another process's, which the second pass would rather contradict than
+        # call what failed here cut off.
+        if begun or sweeps.now(output, arm).status in ((WAITING, FAILED, RUNNING) if wait else (WAITING, FAILED)):
             note(FAILED, reason)
         print(f"failed: {reason}", file=sys.stderr, flush=True)
 
