@@ -47,7 +47,7 @@ class Estimate:
 
     Attributes:
         overrides: those that tell what it computes.
-        training: what identifies its training; runs that share it are trained once.
+        training: what identifies its training; runs that share it are trained once, but by several devices.
         device: where.
         peak: of the device, FLOP/s.
         tokens: source and target tokens trained on.
@@ -88,9 +88,9 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     corpus = instantiate(config.data)
     config.run_dir = ""
     OmegaConf.resolve(config)
-    training = runs.config_hash(config, corpus.fingerprint, leaving_out=runs.SCORING)
-    prepared, loss = prepare(config, corpus), instantiate(config.loss)
     ranks = config.strategy.devices * config.strategy.num_nodes
+    training = runs.config_hash(config, corpus.fingerprint, leaving_out=runs.SCORING if ranks == 1 else ())
+    prepared, loss = prepare(config, corpus), instantiate(config.loss)
     data = data_of(config, prepared, loss, workers=0)
     tokens, flops = consumption(data.stream, data.total_steps, prepared, loss.autoencode)
     here = "cpu" if device else device_of(config)

@@ -15,6 +15,7 @@ from triptych.commands.sweep import arms_of
 from triptych.errors import UserError
 from triptych.report.formats import to_rich
 from triptych.report.tables import Table, time_unit
+from triptych.runs import telling
 
 FEWEST = 4
 """Optimizer steps that a speed is measured by; the first quarter warms up."""
@@ -50,12 +51,24 @@ def main(arguments: list[str]) -> int:
     found = arms_of([*overrides, "-m"])
     assert found is not None
     measured: dict[str, float] = {}
-    arms = [estimate(arm, given.device, given.measure, measured) for arm in found[1]]
+    arms = [_estimate(arm, given.device, given.measure, measured, alone=len(found[1]) == 1) for arm in found[1]]
     if not arms:
         raise UserError("this sweeper chooses its arms as it goes along; forecast one of them.")
     shown = to_rich(Table("Forecast", table(arms), notes(arms, given.device, given.measure)))
     Console(width=None if Console().is_terminal else 200).print(shown)
     return 0
+
+
+def _estimate(
+    overrides: Sequence[str], device: str | None, measure: int | None, measured: dict[str, float], *, alone: bool
+) -> Estimate:
+    """``estimate``, whose refusal names the arm unless it is alone."""
+    try:
+        return estimate(overrides, device, measure, measured)
+    except UserError as error:
+        if alone:
+            raise
+        raise UserError(f"{' '.join(telling(overrides))}: {error}") from error
 
 
 def table(arms: Sequence[Estimate]) -> pd.DataFrame:

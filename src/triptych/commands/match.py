@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from triptych import accounting, runs
 from triptych.commands.check import on_meta
 from triptych.commands.hydra_app import compose_run
+from triptych.data.batching import Lengths
 from triptych.errors import UserError, require_one_of
 from triptych.vocabulary import Vocabulary
 
@@ -38,7 +40,7 @@ def resolve_reference(config: DictConfig, overrides: Sequence[str]) -> None:
         config.match.model = OmegaConf.to_container(reference.model, resolve=True)
 
 
-def matched(config: DictConfig, vocabulary: Vocabulary, lengths: tuple[int, int]) -> dict[str, int]:
+def matched(config: DictConfig, vocabulary: Vocabulary, lengths: Lengths) -> dict[str, int]:
     """The sizes, by argument, that bring ``config.model`` within ``TOLERANCE`` of the reference; none if it is there.
 
     The first group of ``TranslationModel.sizes`` that can do it is enough; otherwise it stays at its nearest value, and
@@ -47,20 +49,24 @@ def matched(config: DictConfig, vocabulary: Vocabulary, lengths: tuple[int, int]
     Args:
         config: resolved, with ``match.model``.
         vocabulary: of the tokenizer.
-        lengths: source and target tokens of a pair, for FLOPs a token.
+        lengths: (n, 2) source and target tokens of some pairs, for FLOPs a token.
 
     Raises:
         UserError: the model has no sizes that could do it.
     """
     autoencode = instantiate(config.loss).autoencode
     predicted = sum(autoencode(step / SAMPLED) > 0 for step in range(SAMPLED)) / SAMPLED
+    pairs = Counter(map(tuple, lengths.tolist()))
 
     def measure(model: Any) -> float:
         built = on_meta(model, vocabulary)
         if config.match.by == "parameters":
             return accounting.parameters(built)[1]
-        skipped = (1 - predicted) * built.source_prediction_flops(lengths[0])
-        return (built.flops(*lengths) - skipped) / sum(lengths)
+        unpredicted = 1 - predicted
+        return sum(
+            count * (built.flops(src, tgt) - unpredicted * built.source_prediction_flops(src))
+            for (src, tgt), count in pairs.items()
+        ) / int(lengths.sum())
 
     model: Any = OmegaConf.to_container(config.model, resolve=True)
     wanted = measure(config.match.model)

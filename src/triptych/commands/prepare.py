@@ -16,6 +16,9 @@ from triptych.data.store import Store
 from triptych.models.base import TranslationModel
 from triptych.tokenizer import Tokenizer
 
+MEASURED = 1000
+"""Pairs of which a model's FLOPs are those that ``match`` makes equal."""
+
 
 @dataclass
 class Prepared:
@@ -47,8 +50,8 @@ def prepare(config: DictConfig, corpus: Corpus) -> Prepared:
     stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
     sizes: dict[str, int] = {}
     if config.match is not None:
-        src, tgt = stores[TRAIN].lengths.mean(0).round().astype(int).tolist()
-        sizes = matched(config, tokenizer.vocabulary, (src, tgt))
+        lengths = stores[TRAIN].lengths
+        sizes = matched(config, tokenizer.vocabulary, lengths[:: -(-len(lengths) // MEASURED)])
         config.model.update(sizes)
     model = instantiate(config.model, vocabulary=tokenizer.vocabulary)
     return Prepared(corpus, tokenizer, stores, model, sizes)
