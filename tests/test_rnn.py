@@ -14,7 +14,8 @@ from triptych.batch import Batch
 from triptych.errors import UserError
 from triptych.layers.alignment import SCORES, Alignment
 from triptych.layers.recurrent import Encoder, Layer
-from triptych.models.rnn import RNN
+from triptych.layers.shared import Shared
+from triptych.models.rnn import LUONG_SCORES, RNN
 from triptych.vocabulary import PAD, Vocabulary
 
 ATTENTIONS: dict[str, dict[str, Any]] = {
@@ -64,10 +65,16 @@ def test_steps_are_those_of_torch(cell: str) -> None:
     theirs = (nn.LSTMCell if cell == "lstm" else nn.GRUCell)(5, 7)
     for name, parameter in theirs.named_parameters():
         parameter.data.copy_(getattr(layer.rnn, f"{name}_l0"))
-    x, carried = torch.randn(3, 5), tuple(torch.randn(3, 7) for _ in range(layer.parts))
-    found = layer.step(layer.inputs(x, layer.weights), carried, layer.weights)
-    expected = theirs(x, carried if cell == "lstm" else carried[0])
-    for mine, other in zip(found, expected if cell == "lstm" else (expected,), strict=True):
+    x, *carried = (torch.randn(3, size, requires_grad=True) for size in (5, *[7] * layer.parts))
+    found = layer.step(layer.inputs(x, layer.weights), tuple(carried), layer.weights)
+    expected = theirs(x, tuple(carried) if cell == "lstm" else carried[0])
+    expected = expected if cell == "lstm" else (expected,)
+    weights = [torch.randn(3, 7) for _ in found]
+    ours, others = (
+        torch.autograd.grad(sum((p * w).sum() for p, w in zip(parts, weights, strict=True)), [x, *carried, *of])
+        for parts, of in ((found, layer.weights), (expected, theirs.parameters()))
+    )
+    for mine, other in zip((*found, *ours), (*expected, *others), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
 
 
@@ -119,6 +126,7 @@ def test_sentences_are_read_alike_with_padding_and_without(bidirectional: str) -
         return [memory, *carried, x.grad, *(p.grad for p in encoder.parameters() if p.grad is not None)]
 
     ours = read(encoder, x.masked_fill(padding, 100.0))
+    assert encoder._pads(x) == torch.backends.mkldnn.is_available()
     assert not encoder._pads(x.double())
     assert ours[0].masked_select(padding).eq(0).all()
     assert ours[-1 - len(list(encoder.parameters()))].masked_select(padding).eq(0).all(), "padding has no gradient"
@@ -132,9 +140,11 @@ def test_sentences_are_read_alike_with_padding_and_without(bidirectional: str) -
 def test_alignment_is_its_formula(score: str) -> None:
     size = 6 if "dot" in score else 9
     alignment = Alignment(score=score, query_size=6, memory_size=size)
-    query, memory, lengths = torch.randn(2, 3, 6), torch.randn(2, 5, size), (5, 2)
+    query, memory = (torch.randn(2, *sizes, requires_grad=True) for sizes in ((3, 6), (5, size)))
+    lengths = (5, 2)
     mask = (torch.arange(5) < torch.tensor(lengths)[:, None])[:, None]
     contexts, weights = alignment(query, alignment.keys(memory), memory, mask)
+    everything = [query, memory, *alignment.parameters()]
     for b, length in enumerate(lengths):
         for q in range(3):
             scores = [naive_score(score, alignment, query[b, q], memory[b, j]) for j in range(length)]
@@ -143,6 +153,12 @@ def test_alignment_is_its_formula(score: str) -> None:
             assert not weights[b, q, length:].any()
             expected = sum((a * memory[b, j] for j, a in enumerate(alpha)), torch.zeros(size))
             torch.testing.assert_close(contexts[b, q], expected)
+            of = torch.randn(size)
+            ours, theirs = (
+                torch.autograd.grad(context @ of, everything, retain_graph=True, materialize_grads=True)
+                for context in (contexts[b, q], expected)
+            )
+            torch.testing.assert_close(ours, theirs)
 
 
 def torch_cell(layer: Layer, entry: Tensor | None) -> nn.LSTMCell | nn.GRUCell:
@@ -155,6 +171,36 @@ def torch_cell(layer: Layer, entry: Tensor | None) -> nn.LSTMCell | nn.GRUCell:
     for parameter, value in zip(theirs, (weight_ih, weight_hh, bias_ih, bias_hh), strict=True):
         parameter.data.copy_(value)
     return cell
+
+
+@pytest.mark.parametrize(("score", "layer"), [(None, "bottom"), *((score, "top") for score in (None, *LUONG_SCORES))])
+def test_gradients_of_all_steps_at_once_are_autograds(score: str | None, layer: str, cell: str, batch: Batch) -> None:
+    if score is None:
+        model = build(cell=cell, attention_layer=layer)
+    else:
+        model = build(cell=cell, attention="luong", score=score, input_feeding=True, decoder_layers=2)
+
+    def gradients() -> tuple[Tensor, ...]:
+        return torch.autograd.grad(model(batch).hidden.square().sum(), list(model.parameters()), materialize_grads=True)
+
+    ours = gradients()
+    model.decoder._compiled = True  # autograd's own, which a compiler takes
+    for mine, other in zip(ours, gradients(), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-12)
+
+
+def test_products_of_a_loop_in_half_precision_are_summed_in_single() -> None:
+    generator = torch.Generator().manual_seed(0)
+    matrix = torch.randn(8, 8, generator=generator, requires_grad=True)
+    first = torch.randn(4, 8, generator=generator, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        shared = Shared([matrix.T])
+        x = shared.begin(first)
+        steps = [shared(x * (1 + i / 100), matrix.T) for i in range(200)]
+        assert {step.dtype for step in steps} == {torch.bfloat16}
+    sum(step.float().sum() for step in steps).backward()
+    expected = sum((first.detach() * (1 + i / 100)).sum(0) for i in range(200)).expand(8, 8)
+    torch.testing.assert_close(matrix.grad, expected, rtol=0.01, atol=0.01)
 
 
 @torch.no_grad()

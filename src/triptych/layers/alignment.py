@@ -5,9 +5,11 @@ B sentences, Q queries, S source positions, H features of a query, M of the memo
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from triptych.errors import UserError, require_one_of
+from triptych.layers.shared import Product
 
 SCORES = ("additive", "concat", "general", "dot", "scaled_dot")
 
@@ -47,7 +49,7 @@ class Alignment(nn.Module):
         self.query_size, self.memory_size = query_size, memory_size
         summed = score in ("additive", "concat")
         projected = summed or score == "general"
-        self.scale = query_size**-0.5 if score == "scaled_dot" else 1.0
+        self.scale = query_size**-0.5 if score == "scaled_dot" else None
         self.key = nn.Linear(memory_size, query_size, bias=score == "additive") if projected else None
         self.query = nn.Linear(query_size, query_size, bias=False) if summed else None
         self.energy = nn.Linear(query_size, 1, bias=False) if summed else None
@@ -56,7 +58,9 @@ class Alignment(nn.Module):
         """The memory's part (B, S, H) of the score, of the memory (B, S, M)."""
         return memory if self.key is None else self.key(memory)
 
-    def forward(self, query: Tensor, keys: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, query: Tensor, keys: Tensor, memory: Tensor, mask: Tensor, product: Product = torch.matmul
+    ) -> tuple[Tensor, Tensor]:
         """Contexts (B, Q, M) and weights (B, Q, S), zero on padding.
 
         Args:
@@ -64,13 +68,21 @@ class Alignment(nn.Module):
             keys: (B, S, H) from ``keys``.
             memory: (B, S, M) outputs of the encoder.
             mask: (B, 1, S), True where the source is no padding.
+            product: with whatever a loop of steps shares.
         """
         if self.query is not None and self.energy is not None:
-            scores = self.energy((self.query(query).unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(3)
+            asked = product(query, self.query.weight.T)
+            scores = self.energy((asked.unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(3)
         else:
-            scores = (query * self.scale) @ keys.transpose(1, 2)
+            query = query if self.scale is None else query * self.scale
+            scores = product(query, keys.transpose(1, 2))
         weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
-        return weights.to(memory.dtype) @ memory, weights
+        return product(weights.to(memory.dtype), memory), weights
+
+    def shared(self, keys: Tensor, memory: Tensor) -> list[Tensor]:
+        """What every call of a loop multiplies by."""
+        asked = [keys.transpose(1, 2)] if self.query is None else [self.query.weight.T]
+        return [*asked, memory]
 
     def flops(self, queries: int, positions: int) -> int:
         """Of the keys, scores and contexts of one sentence."""

@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from triptych.layers.dropout import Dropout
+from triptych.layers.shared import Product
 
 Carried = tuple[Tensor, ...]
 """What one layer carries from step to step, each (B, H): (h, c) of an LSTM, (h,) of a GRU."""
@@ -24,7 +24,7 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W_ih (G * H, I), W_hh (G * H, H), b_ih and b_hh (G * H,) of one direction."""
 
 
-def lstm_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) -> Carried:
+def lstm_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor, product: Product) -> Carried:
     """c' = f * c + i * g, h' = o * tanh(c') (Hochreiter and Schmidhuber 1997; Gers et al. 2000), as ``nn.LSTMCell``.
 
     Args:
@@ -32,15 +32,16 @@ def lstm_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) ->
         carried: h and c, each (B, H).
         weight: (4H, H) W_hh.
         bias: (4H,) b_hh.
+        product: h by W_hh's transpose.
     """
     h, c = carried
     # In place, since a loop of steps spends a part of its time on asking for memory.
-    i, f, g, o = F.linear(h, weight, bias).add_(inputs).unsafe_chunk(4, dim=-1)
+    i, f, g, o = product(h, weight.T).add_(inputs).add_(bias).unsafe_chunk(4, dim=-1)
     c = f.sigmoid_() * c + i.sigmoid_() * g.tanh_()
     return o.sigmoid_() * c.tanh(), c
 
 
-def gru_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) -> Carried:
+def gru_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor, product: Product) -> Carried:
     """h' = (1 - z) * n + z * h (Cho et al. 2014; the reset gate inside, as ``nn.GRUCell``).
 
     Args:
@@ -48,16 +49,18 @@ def gru_cell(inputs: Tensor, carried: Carried, weight: Tensor, bias: Tensor) -> 
         carried: h alone, (B, H).
         weight: (3H, H) W_hh.
         bias: (3H,) b_hh.
+        product: h by W_hh's transpose.
     """
     (h,) = carried
     input_r, input_z, input_n = inputs.chunk(3, dim=-1)
-    hidden_r, hidden_z, hidden_n = F.linear(h, weight, bias).chunk(3, dim=-1)
+    hidden_r, hidden_z, hidden_n = product(h, weight.T).add_(bias).chunk(3, dim=-1)
     z = (input_z + hidden_z).sigmoid()
     n = (input_n + (input_r + hidden_r).sigmoid() * hidden_n).tanh()
     return (n + z * (h - n),)
 
 
-CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], Callable[[Tensor, Carried, Tensor, Tensor], Carried]]] = {
+Cell = Callable[[Tensor, Carried, Tensor, Tensor, Product], Carried]
+CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], Cell]] = {
     "lstm": (nn.LSTM, lstm_cell),
     "gru": (nn.GRU, gru_cell),
 }
@@ -161,13 +164,13 @@ class Layer(nn.Module):
         weight_ih, weight_hh, bias_ih, bias_hh = self.rnn.all_weights[0]
         return weight_ih, weight_hh, bias_ih, bias_hh
 
-    def inputs(self, x: Tensor, weights: Weights) -> Tensor:
+    def inputs(self, x: Tensor, weights: Weights, product: Product = torch.matmul) -> Tensor:
         """W_ih x + b_ih: (…, I) to (…, G * H), for any number of steps at once."""
-        return F.linear(x, weights[0], weights[2])
+        return product(x, weights[0].T).add_(weights[2])
 
-    def step(self, inputs: Tensor, carried: Carried, weights: Weights) -> Carried:
+    def step(self, inputs: Tensor, carried: Carried, weights: Weights, product: Product = torch.matmul) -> Carried:
         """One step, given its ``inputs`` (B, G * H)."""
-        return self.cell(inputs, carried, weights[1], weights[3])
+        return self.cell(inputs, carried, weights[1], weights[3], product)
 
     def flops(self, steps: int) -> int:
         """Of ``steps`` steps of one sentence, in all directions."""

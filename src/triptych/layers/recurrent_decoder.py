@@ -14,15 +14,16 @@ from torch import Tensor, nn
 from triptych.layers.alignment import Alignment
 from triptych.layers.dropout import Dropout
 from triptych.layers.recurrent import Carried, Encoder, Layer, Weights, add_residual, init_gates
+from triptych.layers.shared import Product, Shared
 from triptych.state import State
 
 Step = Callable[
-    [Tensor, list[Carried], list[Weights], State, Tensor | None],
+    [Tensor, list[Carried], list[Weights], State, Tensor | None, Product],
     tuple[Tensor, Tensor, list[Carried], Tensor | None],
 ]
 """One step of a decoder that goes step by step: from what the embedding gives to the bottom layer's gates (B, G * H),
-what each layer carries, their weights, the state at the start and what is fed back, to an output, the weights of
-attention (B, 1, S), and what is carried and fed back from here."""
+what each layer carries, their weights, the state at the start, what is fed back and how to multiply, to an output, the
+weights of attention (B, 1, S), and what is carried and fed back from here."""
 
 
 class RecurrentDecoder(nn.Module):
@@ -87,6 +88,7 @@ class RecurrentDecoder(nn.Module):
             self.entered = num_layers if attention_layer == "bottom" else 1
             self.entry = nn.Linear(context if self.asks_first else embedding_size, self.entered * gates, bias=False)
         self._step: Step = self._ask_first if self.asks_first else self._feed
+        self._compiled = False
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 init_gates(module.weight, hidden_size if module is self.entry else len(module.weight))
@@ -97,6 +99,7 @@ class RecurrentDecoder(nn.Module):
         """The single step, where attention feeds back; whole sequences have kernels of their own."""
         if self.entry is not None:
             self._step = torch.compile(self._step, *args, **kwargs)
+            self._compiled = True
 
     @property
     def layers(self) -> list[Layer]:
@@ -133,13 +136,14 @@ class RecurrentDecoder(nn.Module):
         Returns:
             The hidden vectors (B, T, E), the weights (B, T, S) of attention, and the new state.
         """
-        carried = [layer.unbind(1) for layer in state.hypothesis["carried"].unbind(1)]
+        first = state.hypothesis["carried"]
         x = self.dropout(embedded)
         fed = state.hypothesis.get("fed")
         if self.entry is None:
+            carried = _of_layers(first)
             hidden, weights = self._at_once(x, carried, state)
         else:
-            hidden, weights, carried, fed = self._one_by_one(x, carried, state, fed)
+            hidden, weights, carried, fed = self._one_by_one(x, first, state, fed)
         new = {"carried": torch.stack([torch.stack(layer, 1) for layer in carried], 1)}
         return hidden, weights, State(state.sentence, new if fed is None else {**new, "fed": fed})
 
@@ -153,37 +157,62 @@ class RecurrentDecoder(nn.Module):
         return self._hidden(x, context), weights
 
     def _one_by_one(
-        self, x: Tensor, carried: list[Carried], state: State, fed: Tensor | None
+        self, x: Tensor, first: Tensor, state: State, fed: Tensor | None
     ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
         outputs, attended = [], []
         weights = [layer.weights for layer in self.layers]
+        product: Product = torch.matmul
+        if torch.is_grad_enabled() and not self._compiled:
+            product = Shared(self._shared(weights, state))
+            first = product.begin(first)
+        carried = _of_layers(first)
         for inputs in self.layers[0].inputs(x.transpose(0, 1), weights[0]):
-            output, attention, carried, fed = self._step(inputs, carried, weights, state, fed)
+            output, attention, carried, fed = self._step(inputs, carried, weights, state, fed, product)
             outputs.append(output)
             attended.append(attention)
         hidden = torch.stack(outputs, 1)
         return self._hidden(hidden, x) if self.asks_first else hidden, torch.cat(attended, 1), carried, fed
 
+    def _shared(self, weights: list[Weights], state: State) -> list[Tensor]:
+        """What every step multiplies by."""
+        assert self.entry is not None
+        assert self.alignment is not None
+        of_layers = [weight_hh.T for _, weight_hh, _, _ in weights] + [weight_ih.T for weight_ih, *_ in weights[1:]]
+        attended = self.alignment.shared(state.sentence["keys"], state.sentence["memory"])
+        return [*of_layers, self.entry.weight.T, *attended, *([] if self.asks_first else [self.output.weight.T])]
+
     def _ask_first(
-        self, inputs: Tensor, carried: list[Carried], weights: list[Weights], state: State, fed: Tensor | None
+        self,
+        inputs: Tensor,
+        carried: list[Carried],
+        weights: list[Weights],
+        state: State,
+        fed: Tensor | None,
+        product: Product,
     ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
         """Bahdanau's ``Step``: the output is state and context (B, H + M), to which W_o adds the embedding."""
-        context, attention = self._attend(carried[self.asking][0].unsqueeze(1), state)
-        top, carried = self._through_layers(inputs, context.squeeze(1), carried, weights)
+        context, attention = self._attend(carried[self.asking][0].unsqueeze(1), state, product)
+        top, carried = self._through_layers(inputs, context.squeeze(1), carried, weights, product)
         return torch.cat([top, context.squeeze(1)], 1), attention, carried, fed
 
     def _feed(
-        self, inputs: Tensor, carried: list[Carried], weights: list[Weights], state: State, fed: Tensor | None
+        self,
+        inputs: Tensor,
+        carried: list[Carried],
+        weights: list[Weights],
+        state: State,
+        fed: Tensor | None,
+        product: Product,
     ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
         """Luong's ``Step`` with input feeding: the output is the hidden vector (B, E), which is fed back."""
         assert fed is not None
-        top, carried = self._through_layers(inputs, fed, carried, weights)
-        context, attention = self._attend(top.unsqueeze(1), state)
-        hidden = self._hidden(top, context.squeeze(1))
+        top, carried = self._through_layers(inputs, fed, carried, weights, product)
+        context, attention = self._attend(top.unsqueeze(1), state, product)
+        hidden = self._hidden(top, context.squeeze(1), product=product)
         return hidden, attention, carried, hidden
 
     def _through_layers(
-        self, inputs: Tensor, entering: Tensor, carried: list[Carried], weights: list[Weights]
+        self, inputs: Tensor, entering: Tensor, carried: list[Carried], weights: list[Weights], product: Product
     ) -> tuple[Tensor, list[Carried]]:
         """The top layer's output (B, H), and what each carries.
 
@@ -192,30 +221,31 @@ class RecurrentDecoder(nn.Module):
             entering: (B, M or E) what enters by ``entry``.
             carried: of each layer.
             weights: likewise.
+            product: with them and ``entry``.
         """
         assert self.entry is not None
-        entries = self.entry(self.dropout(entering)).chunk(self.entered, dim=-1)
+        entries = product(self.dropout(entering), self.entry.weight.T).chunk(self.entered, dim=-1)
         x, new = inputs, []
         for i, layer in enumerate(self.layers):
             if i > 0:
-                inputs = layer.inputs(self.dropout(x), weights[i])
+                inputs = layer.inputs(self.dropout(x), weights[i], product)
             if i < self.entered:
                 inputs = inputs + entries[i]
-            new.append(layer.step(inputs, carried[i], weights[i]))
+            new.append(layer.step(inputs, carried[i], weights[i], product))
             x = add_residual(x, new[i][0], i, self.residual)
         return x, new
 
-    def _attend(self, query: Tensor, state: State) -> tuple[Tensor, Tensor]:
+    def _attend(self, query: Tensor, state: State, product: Product = torch.matmul) -> tuple[Tensor, Tensor]:
         """Queries (B, T, H) to contexts (B, T, M) and weights (B, T, S); the hypotheses of a sentence ask together."""
         assert self.alignment is not None
         keys, memory, mask = (state.sentence[name] for name in ("keys", "memory", "mask"))
         together = query.reshape(len(keys), -1, query.shape[2])  # (A * W, T, H) -> (A, W * T, H)
-        context, weights = self.alignment(together, keys, memory, mask)
+        context, weights = self.alignment(together, keys, memory, mask, product)
         return context.view(*query.shape[:2], -1), weights.view(*query.shape[:2], -1)
 
-    def _hidden(self, *features: Tensor) -> Tensor:
+    def _hidden(self, *features: Tensor, product: Product = torch.matmul) -> Tensor:
         """tanh(W_o [features] + b_o): (…, F) to (…, E)."""
-        return torch.tanh(self.output(self.dropout(torch.cat(features, dim=-1))))
+        return product(self.dropout(torch.cat(features, dim=-1)), self.output.weight.T).add_(self.output.bias).tanh_()
 
     def flops(self, positions: int, steps: int) -> int:
         """Of ``steps`` steps over one source of ``positions``, the start included."""
@@ -226,7 +256,12 @@ class RecurrentDecoder(nn.Module):
         return total + (0 if self.alignment is None else self.alignment.flops(steps, positions))
 
 
+def _of_layers(carried: Tensor) -> list[Carried]:
+    """(B, L, parts, H), layer by layer."""
+    return [layer.unbind(1) for layer in carried.unbind(1)]
+
+
 def cast_once(memory: Tensor) -> Tensor:
-    """The memory as autocast would cast it anew at every step."""
+    """The memory as autocast would cast it anew at every step; all steps' gradients then add up in that precision."""
     device = memory.device.type
     return memory.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else memory
