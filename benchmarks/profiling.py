@@ -30,6 +30,8 @@ STEPS, WARMUP = 20, 5
 def kind(name: str, scopes: list[str]) -> str:
     """Of an operation, by its name and what it was called from."""
     operation = name.removeprefix("aten::")
+    if operation.startswith("mkldnn_rnn"):
+        return "LSTM kernels"
     if operation in PRODUCTS or operation.startswith("mkldnn_"):
         return "matrix products"
     scopes = [name, *scopes]

@@ -112,10 +112,12 @@ def chunk_cross_entropy(
     loss = (1 - smoothing) * nll - smoothing * log_probs.mean(dim=-1)
     if with_gradient:
         share = (smoothing / logits.shape[1])[:, None]
-        gradient = log_probs.exp_().sub_(share)
+        room = logits if logits.dtype == log_probs.dtype else log_probs
+        gradient = torch.exp(log_probs, out=room).sub_(share)
         # Before the cast: a CPU scatters into half precision by way of a copy.
         gradient.scatter_(1, targets, at_target.exp() - share + (smoothing - 1)[:, None])
-        logits.copy_(gradient)
+        if gradient.dtype != logits.dtype:
+            logits.copy_(gradient)
     return loss, nll
 
 

@@ -63,16 +63,18 @@ class TranslationTask(lightning.LightningModule):
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric()
+        # Asked now: a sharded parameter has one dimension.
+        self._is_matrix = [parameter.dim() > 1 for parameter in model.parameters()]
         self._random: dict[str, Tensor] | None = None
         self._window: list[LossParts] = []
         self._window_start = (0.0, 0)
 
     def configure_optimizers(self) -> Any:
-        matrices = [p for p in self.model.parameters() if p.dim() > 1]
-        vectors = [p for p in self.model.parameters() if p.dim() <= 1]
+        parameters = list(zip(self.model.parameters(), self._is_matrix, strict=True))
+        matrices, vectors = ([p for p, is_matrix in parameters if is_matrix == wanted] for wanted in (True, False))
         groups = [{"params": matrices, "weight_decay": self.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         optimizer = self.make_optimizer([group for group in groups if group["params"]], lr=1.0)
-        if self.device.type == "cuda":
+        if self.device.type in ("cuda", "cpu"):
             for group in optimizer.param_groups:
                 # Not by the constructor: Lightning would refuse to clip gradients, for the sake of scaled ones.
                 if "fused" in group:
