@@ -107,6 +107,8 @@ def test_metric_and_text_are_varied_by_no_study(tmp_path: Path, key: str, value:
     ("key", "to", "words"),
     [
         ("bleu", 42.0, r"test\.toy\.bleu is 42, and its translations score "),
+        ("chrf", 42.0, r"test\.toy\.chrf is 42, and its translations score "),
+        ("chrf_signature", "nrefs:1|case:mixed|eff:yes|nc:6|nw:2", r"chrf_signature is .* is nrefs:1"),
         ("bleu_signature", "nrefs:1|case:mixed|eff:no|tok:13a|smooth:floor[0.10]", r"sacreBLEU's .* is nrefs:1"),
         ("bleu_signature", "nrefs:1|case:lc|eff:no|tok:intl|smooth:exp", r"smooth:exp, and .*version:"),
         ("bleu_signature", "tok:mine", r"bleu_signature is none \(.* no tokenisation"),
@@ -122,6 +124,20 @@ def test_a_result_that_its_translations_contradict_is_refused(tmp_path: Path, ke
     main([str(tmp_path)])
 
 
+def test_a_seed_that_is_not_the_configs_is_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd")
+    change(run, "seed", to=2)
+    with pytest.raises(UserError, match=r"tampered with: result.json has seed 2, and config.yaml 1; train it again"):
+        main([str(tmp_path)])
+
+
+def test_arms_of_other_seeds_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(tmp_path, "model=rnn-00000001", seed=1)
+    make_run(tmp_path, "model=transformer-00000002", seed=2)
+    main([str(tmp_path)])
+    assert "The arms differ in their seeds: rnn 1; transformer 2." in " ".join(capsys.readouterr().out.split())
+
+
 def test_translations_that_were_changed_are_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2))
     path = run / "translations" / "toy.txt"
@@ -135,8 +151,9 @@ def test_translations_that_were_changed_are_refused(tmp_path: Path) -> None:
 
 def test_a_release_of_sacrebleu_is_that_of_the_run(tmp_path: Path) -> None:
     run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2))
-    signature = rows_of(tmp_path)[0].runs[0].tests["toy"]["bleu_signature"]
-    change(run, "test", "toy", "bleu_signature", to=re.sub(r"version:.*", "version:2.5.1", signature))
+    tested = rows_of(tmp_path)[0].runs[0].tests["toy"]
+    for key in ("bleu_signature", "chrf_signature"):
+        change(run, "test", "toy", key, to=re.sub(r"version:.*", "version:2.5.1", tested[key]))
     with pytest.raises(UserError, match="tampered"):
         main([str(tmp_path)])
     change(run, "versions", to={"sacrebleu": "2.5.1"})

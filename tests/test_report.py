@@ -275,3 +275,12 @@ def test_bleu_over_parameters_has_a_point_a_run(tmp_path: Path) -> None:
     assert (list(points.x), list(points.y), points.mode) == ([2e6, 2e6], [20.0, 24.0], "markers")
     assert figure.layout.xaxis.type == "log"
     assert figures.bleu_by_parameters([Row("x", "x", ())], "toy") is None
+
+
+def test_a_narrow_terminal_loses_no_figure(tmp_path: Path) -> None:
+    for model in ("a_long_name_of_an_arm", "another_long_name_of_one", "and_a_third"):
+        make_run(tmp_path, f"model={model}-0123abcd")
+    table = formats.transposed(compared(tmp_path))
+    with (console := Console(width=40)).capture() as captured:
+        console.print(formats.to_rich(table))
+    assert "…" not in captured.get()

@@ -352,6 +352,11 @@ def test_what_is_kept_makes_the_same_report(sweep: Path, capsys: pytest.CaptureF
         with pytest.raises(UserError, match=rf"no report has kept there \({foreign}\); give --keep another folder"):
             main([str(sweep), "--keep", str(home)])
         (home / foreign).unlink()
+    shutil.copytree(home / run.name, home / "another")
+    with (home / ".kept").open("a") as kept:
+        kept.writelines(f"another/{path.relative_to(home / 'another')}\n" for path in (home / "another").rglob("*"))
+    with pytest.raises(UserError, match=r"kept holds a run that .*sweep has not \(another\); delete it"):
+        main([str(sweep), "--keep", str(home)])
     project = sweep.parent / "project"
     shutil.copytree(home / run.name, project)
     with pytest.raises(UserError, match=r"no report has kept there \(config.yaml\)"):

@@ -13,6 +13,7 @@ import pytest
 from made_runs import REFERENCES, change, make_run, make_unfinished, rows_of, spoilt, write_translations
 from sacrebleu.metrics.bleu import BLEU
 
+from triptych.commands.report import main
 from triptych.errors import UserError
 from triptych.metrics import bleu_statistics, corpus_bleu, corpus_scores
 from triptych.report import significance
@@ -60,7 +61,7 @@ def test_one_seed_is_sacrebleus_command_line(share: float, tmp_path: Path) -> No
     assert randomized_p(counted(spoilt(0.1)), counted(spoilt(share)), 1000, 1) == pytest.approx(found.p, abs=0.07)
 
 
-def test_the_seed_of_the_environment_is_sacrebleus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_seed_of_the_environment_is_sacrebleus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     assert significance.random_seed() == 12345
     for told, seed in (("7", 7), ("none", None), ("0", None)):
@@ -69,6 +70,10 @@ def test_the_seed_of_the_environment_is_sacrebleus(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SACREBLEU_SEED", "abc")
     with pytest.raises(UserError, match="SACREBLEU_SEED=abc must be a whole number"):
         significance.random_seed()
+    make_run(tmp_path, "base")
+    with pytest.raises(UserError, match="SACREBLEU_SEED=abc"):
+        main([str(tmp_path), "--keep", str(tmp_path / "kept")])
+    assert not (tmp_path / "kept").exists()
 
 
 def test_sentences_that_bleu_counts_alike_prove_nothing(tmp_path: Path) -> None:

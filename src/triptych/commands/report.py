@@ -88,6 +88,7 @@ def gather(folder: Path, unequal: bool) -> Gathered:
     Raises:
         UserError: as ``main``.
     """
+    significance.random_seed()
     arms = read_arms(folder)
     runs = find_runs(folder)
     study = find_study(folder, arms, runs)
@@ -122,6 +123,7 @@ def report(folder: Path, gathered: Gathered) -> None:
         *tables.failures(rows),
         *gathered.missing,
         *tables.made(runs),
+        *tables.seeds(rows),
         *significance.notes(leaders),
         *tables.provenance(study, published),
     ]

@@ -29,7 +29,7 @@ def to_rich(table: Table) -> RichTable:
     )
     for j, (span, header) in enumerate(table.cells.columns):
         text = "\n".join([span, *header.split()]).strip()
-        rich.add_column(Text(text), justify="right" if j else "left", vertical="middle")
+        rich.add_column(Text(text), justify="right" if j else "left", vertical="middle", overflow="fold")
     for i, line in enumerate(table.cells.itertuples(index=False)):
         rich.add_row(*(Text(cell, style="bold" if (i, j) in table.best else "") for j, cell in enumerate(line)))
     return rich

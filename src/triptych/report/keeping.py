@@ -7,7 +7,7 @@ from pathlib import Path
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.report.results import find_runs
+from triptych.report.results import Run, find_runs
 
 KEPT = ("config.yaml", "result.json", "metrics.csv", "translations/*.txt")
 """Of a run's folder."""
@@ -19,14 +19,14 @@ LIST = ".kept"
 def keep(folder: Path, home: Path) -> None:
     """Copies the arms of a sweep, and what its runs say of themselves, to a folder, whole or not at all.
 
-    What an earlier report has kept there makes room.
+    What an earlier report has kept there of the same runs, or of some of them, makes room.
 
     Args:
         folder: of the runs.
         home: neither in it nor around it.
 
     Raises:
-        UserError: ``folder`` cannot be read as runs, or ``home`` is that of something else.
+        UserError: ``folder`` cannot be read as runs, or ``home`` is that of something else, or of other runs.
     """
     ours, theirs = folder.resolve(), home.resolve()
     if ours.is_relative_to(theirs) or theirs.is_relative_to(ours):
@@ -35,6 +35,9 @@ def keep(folder: Path, home: Path) -> None:
         raise UserError(f"{home} holds what no report has kept there ({foreign}); give --keep another folder.")
     paths = [*(folder / "arms").glob("*.json")]
     paths += [path for run in find_runs(folder) for pattern in KEPT for path in sorted(run.folder.glob(pattern))]
+    known = {path.parent.relative_to(folder) for path in paths}
+    if others := {run.folder.relative_to(home) for run in _runs(home)} - known:
+        raise UserError(f"{home} holds a run that {folder} has not ({min(others)}); delete it, or give another folder.")
     with replacing(home) as beside:
         for path in paths:
             copy = beside / path.relative_to(folder)
@@ -47,6 +50,10 @@ def keep(folder: Path, home: Path) -> None:
             home.rename(aside)
     if aside.exists():
         shutil.rmtree(aside)
+
+
+def _runs(home: Path) -> list[Run]:
+    return find_runs(home) if home.exists() else []
 
 
 def _foreign(home: Path) -> str:

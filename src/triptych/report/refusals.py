@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
+from sacrebleu.metrics.chrf import CHRF
+
 from triptych.errors import UserError
 from triptych.metrics import bleu_of
 from triptych.report.results import Run, test_sets
@@ -100,12 +102,18 @@ def stream_of(run: Run) -> str:
 
 
 def refuse_tampered(runs: Sequence[Run]) -> None:
-    """A run's BLEU is that of its translations, by the metric of its signature; what has none is not held to it.
+    """A run's seed is its config's, and its BLEU and chrF are those of its translations, by the metrics of their
+    signatures; what has no translations is not held to them.
 
     Raises:
         UserError: translations and ``result.json`` do not say the same.
     """
     for run in runs:
+        if run.result and run.seed != run.config.get("seed", run.seed):
+            raise UserError(
+                f"{run.folder} has been tampered with: result.json has seed {run.seed}, and config.yaml "
+                f"{run.config['seed']}; train it again in another output=…, or report the others without it."
+            )
         for test_set in run.tests:
             text = run.translations(test_set)
             if text and (mistake := _mistake(run, test_set, *text)):
@@ -119,16 +127,19 @@ def _mistake(run: Run, test_set: str, hypotheses: list[str], references: list[st
     """How a run's translations contradict its result, if they do."""
     if len(hypotheses) != len(references):
         return f"translations/{test_set}.txt has {len(hypotheses):,} lines for {len(references):,} references"
-    bleu, signature = (run.tests[test_set][key] for key in ("bleu", "bleu_signature"))
+    scores = run.tests[test_set]
     try:
-        metric = bleu_of(signature)
+        metrics = {"bleu": bleu_of(scores["bleu_signature"]), "chrf": CHRF()}
     except ValueError as error:
         return f"test.{test_set}.bleu_signature is none ({error})"
-    score, here = metric.corpus_score(hypotheses, [references]).score, metric.get_signature()
-    # A release is no setting: the one that a run was scored by is in its versions.
-    here.update("version", (run.result or {}).get("versions", {}).get("sacrebleu", here.info["version"]))
-    if signature != here.format():
-        return f"test.{test_set}.bleu_signature is {signature}, and sacreBLEU's for these settings is {here.format()}"
-    if abs(score - bleu) > EXACT:
-        return f"test.{test_set}.bleu is {bleu:.6g}, and its translations score {score:.6g}"
+    for name, metric in metrics.items():
+        told, signature = scores[name], scores[f"{name}_signature"]
+        score, here = metric.corpus_score(hypotheses, [references]).score, metric.get_signature()
+        # A release is no setting: the one that a run was scored by is in its versions.
+        here.update("version", (run.result or {}).get("versions", {}).get("sacrebleu", here.info["version"]))
+        if signature != here.format():
+            mine = f"sacreBLEU's for these settings is {here.format()}"
+            return f"test.{test_set}.{name}_signature is {signature}, and {mine}"
+        if abs(score - told) > EXACT:
+            return f"test.{test_set}.{name} is {told:.6g}, and its translations score {score:.6g}"
     return None

@@ -182,6 +182,13 @@ def made(runs: Sequence[Run]) -> list[str]:
     return lines
 
 
+def seeds(rows: Sequence[Row]) -> list[str]:
+    """Which seeds each arm has, where they have not the same."""
+    found = {row.label: sorted({run.seed for run in row.finished if run.seed is not None}) for row in rows}
+    told = "; ".join(f"{label} {', '.join(map(str, each))}" for label, each in found.items() if each)
+    return [f"The arms differ in their seeds: {told}."] if len({*map(tuple, filter(None, found.values()))}) > 1 else []
+
+
 def _budget(run: Run) -> str:
     """``1,200 steps, 4,096 padded tokens a batch``; of several batches a step, how many."""
     given = {key: value for key, value in (run.config.get("budget") or {}).items() if value is not None}
