@@ -6,7 +6,7 @@ B sentences, S source and T target positions, E features of an embedding, H unit
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,13 +17,24 @@ from triptych.layers.recurrent import Carried, Encoder, Layer, Weights, add_resi
 from triptych.layers.shared import Product, Shared
 from triptych.state import State
 
-Step = Callable[
-    [Tensor, list[Carried], list[Weights], State, Tensor | None, Product],
-    tuple[Tensor, Tensor, list[Carried], Tensor | None],
-]
-"""One step of a decoder that goes step by step: from what the embedding gives to the bottom layer's gates (B, G * H),
-what each layer carries, their weights, the state at the start, what is fed back and how to multiply, to an output, the
-weights of attention (B, 1, S), and what is carried and fed back from here."""
+
+class Loop(NamedTuple):
+    """What every step of a decoder that goes step by step has in common.
+
+    Attributes:
+        weights: of each layer.
+        state: at the start.
+        product: with what the steps share.
+    """
+
+    weights: list[Weights]
+    state: State
+    product: Product
+
+
+Step = Callable[[Tensor, list[Carried], Tensor | None, Loop], tuple[Tensor, Tensor, list[Carried], Tensor | None]]
+"""One step: from what the embedding gives to the bottom layer's gates (B, G * H), what each layer carries and what is
+fed back, to an output, the weights of attention (B, 1, S), and what is carried and fed back from here."""
 
 
 class RecurrentDecoder(nn.Module):
@@ -161,58 +172,47 @@ class RecurrentDecoder(nn.Module):
     ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
         outputs, attended = [], []
         weights = [layer.weights for layer in self.layers]
-        product: Product = torch.matmul
+        loop = Loop(weights, state, torch.matmul)
         if torch.is_grad_enabled() and not self._compiled:
-            product = Shared(self._shared(weights, state))
-            first = product.begin(first)
+            shared = Shared(self._shared(loop))
+            loop, first = loop._replace(product=shared), shared.begin(first)
         carried = _of_layers(first)
         for inputs in self.layers[0].inputs(x.transpose(0, 1), weights[0]):
-            output, attention, carried, fed = self._step(inputs, carried, weights, state, fed, product)
+            output, attention, carried, fed = self._step(inputs, carried, fed, loop)
             outputs.append(output)
             attended.append(attention)
         hidden = torch.stack(outputs, 1)
         return self._hidden(hidden, x) if self.asks_first else hidden, torch.cat(attended, 1), carried, fed
 
-    def _shared(self, weights: list[Weights], state: State) -> list[Tensor]:
+    def _shared(self, loop: Loop) -> list[Tensor]:
         """What every step multiplies by."""
         assert self.entry is not None
         assert self.alignment is not None
-        of_layers = [weight_hh.T for _, weight_hh, _, _ in weights] + [weight_ih.T for weight_ih, *_ in weights[1:]]
-        attended = self.alignment.shared(state.sentence["keys"], state.sentence["memory"])
+        of_layers = [weight_hh.T for _, weight_hh, _, _ in loop.weights]
+        of_layers += [weight_ih.T for weight_ih, *_ in loop.weights[1:]]
+        attended = self.alignment.shared(loop.state.sentence["keys"], loop.state.sentence["memory"])
         return [*of_layers, self.entry.weight.T, *attended, *([] if self.asks_first else [self.output.weight.T])]
 
     def _ask_first(
-        self,
-        inputs: Tensor,
-        carried: list[Carried],
-        weights: list[Weights],
-        state: State,
-        fed: Tensor | None,
-        product: Product,
+        self, inputs: Tensor, carried: list[Carried], fed: Tensor | None, loop: Loop
     ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
         """Bahdanau's ``Step``: the output is state and context (B, H + M), to which W_o adds the embedding."""
-        context, attention = self._attend(carried[self.asking][0].unsqueeze(1), state, product)
-        top, carried = self._through_layers(inputs, context.squeeze(1), carried, weights, product)
+        context, attention = self._attend(carried[self.asking][0].unsqueeze(1), loop.state, loop.product)
+        top, carried = self._through_layers(inputs, context.squeeze(1), carried, loop)
         return torch.cat([top, context.squeeze(1)], 1), attention, carried, fed
 
     def _feed(
-        self,
-        inputs: Tensor,
-        carried: list[Carried],
-        weights: list[Weights],
-        state: State,
-        fed: Tensor | None,
-        product: Product,
+        self, inputs: Tensor, carried: list[Carried], fed: Tensor | None, loop: Loop
     ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
         """Luong's ``Step`` with input feeding: the output is the hidden vector (B, E), which is fed back."""
         assert fed is not None
-        top, carried = self._through_layers(inputs, fed, carried, weights, product)
-        context, attention = self._attend(top.unsqueeze(1), state, product)
-        hidden = self._hidden(top, context.squeeze(1), product=product)
+        top, carried = self._through_layers(inputs, fed, carried, loop)
+        context, attention = self._attend(top.unsqueeze(1), loop.state, loop.product)
+        hidden = self._hidden(top, context.squeeze(1), product=loop.product)
         return hidden, attention, carried, hidden
 
     def _through_layers(
-        self, inputs: Tensor, entering: Tensor, carried: list[Carried], weights: list[Weights], product: Product
+        self, inputs: Tensor, entering: Tensor, carried: list[Carried], loop: Loop
     ) -> tuple[Tensor, list[Carried]]:
         """The top layer's output (B, H), and what each carries.
 
@@ -220,18 +220,17 @@ class RecurrentDecoder(nn.Module):
             inputs: (B, G * H) what the embedding gives to the bottom layer's gates.
             entering: (B, M or E) what enters by ``entry``.
             carried: of each layer.
-            weights: likewise.
-            product: with them and ``entry``.
+            loop: what the steps share.
         """
         assert self.entry is not None
-        entries = product(self.dropout(entering), self.entry.weight.T).chunk(self.entered, dim=-1)
+        entries = loop.product(self.dropout(entering), self.entry.weight.T).chunk(self.entered, dim=-1)
         x, new = inputs, []
         for i, layer in enumerate(self.layers):
             if i > 0:
-                inputs = layer.inputs(self.dropout(x), weights[i], product)
+                inputs = layer.inputs(self.dropout(x), loop.weights[i], loop.product)
             if i < self.entered:
                 inputs = inputs + entries[i]
-            new.append(layer.step(inputs, carried[i], weights[i], product))
+            new.append(layer.step(inputs, carried[i], loop.weights[i], loop.product))
             x = add_residual(x, new[i][0], i, self.residual)
         return x, new
 
@@ -262,6 +261,6 @@ def _of_layers(carried: Tensor) -> list[Carried]:
 
 
 def cast_once(memory: Tensor) -> Tensor:
-    """The memory as autocast would cast it anew at every step; all steps' gradients then add up in that precision."""
+    """The memory as autocast would cast it anew at every step."""
     device = memory.device.type
     return memory.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else memory
