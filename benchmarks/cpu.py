@@ -2,8 +2,8 @@
 
     python -m benchmarks.cpu [--data FOLDER] [--rounds 3] [--updates 40] [--parts train,decode,profile,memory]
 
-Whatever is compared takes turns, round by round, and medians are given. The first round trains for 200 updates, whose
-models are then compared in perplexity and decode. Writes benchmarks/results/cpu.json and cpu.md; ``--work`` keeps the
+Whatever is compared takes turns, round by round, in trainings of as many updates, and medians are given. Models of 200
+updates are compared in perplexity, and decode. Writes benchmarks/results/cpu.json and cpu.md; ``--work`` keeps the
 peer's environment and the runs.
 """
 
@@ -42,7 +42,7 @@ PRECISIONS = ("32-true", "bf16-mixed") if has_bf16() else ("32-true",)
 """Without instructions for bf16, a CPU takes several times as long with it."""
 TEST = "test_2016_flickr"
 LEARNED = 200
-"""Updates after which perplexities are compared."""
+"""Updates of the models that are compared in perplexity, and decode."""
 FEWEST = 30
 """Updates of a training whose speed is measured."""
 
@@ -54,7 +54,7 @@ class Bench:
         work: for the peer's environment and the runs; runs that are there are of other code, and are removed.
         data: folder of Multi30k's files; None downloads them.
         rounds: turns that everything takes.
-        updates: of a training in every round but the first.
+        updates: of a training whose speed is measured.
     """
 
     def __init__(self, work: Path, data: Path | None, rounds: int, updates: int) -> None:
@@ -62,7 +62,7 @@ class Bench:
         self.runs = work / "runs"
         shutil.rmtree(self.runs, ignore_errors=True)
         self.options = [f"cache={work / 'cache'}", *([] if data is None else [f"data.dir={data}"])]
-        self.learned = {precision: self._train("transformer", precision, LEARNED, "first") for precision in PRECISIONS}
+        self.learned = {precision: self._learn("transformer", precision) for precision in PRECISIONS}
         self.translator = load(self.learned[PRECISIONS[0]], "last")
         self.corpus = instantiate(self.translator.config.data, test=[TEST])  # which trainings leave out
         text = {"train": "train", "validation": "validation", "test": TEST}
@@ -71,31 +71,21 @@ class Bench:
 
     def train(self) -> dict[str, Any]:
         """Tokens a second of every arm, and of JoeyNMT's models of equal size; perplexities of the Transformers."""
+        perplexity = {precision: ours.perplexity(run) for precision, run in self.learned.items()}
+        perplexity["joeynmt"] = self._perplexity_of_joeynmt()
         found: dict[str, list[dict[str, float]]] = defaultdict(list)
-        perplexity = {}
         for turn in range(self.rounds):
             for arm in ours.ARMS:
-                learning = turn == 0 and arm == "transformer"
                 for precision in PRECISIONS:
-                    if learning:
-                        run = self.learned[precision]
-                        perplexity[precision] = ours.perplexity(run)
-                    else:
-                        run = self._train(arm, precision, self.updates if turn else LEARNED, str(turn))
+                    run = self._train(arm, precision, self.updates, str(turn))
                     found[f"{arm} {precision}"].append(ours.speed(run))
                 if arm in PEERS:
-                    updates = LEARNED if learning else self.updates
-                    found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], updates, keep=learning))
-                    if learning:
-                        lines = list(map(list, self.corpus.splits["validation"]))
-                        model = load(self.learned[PRECISIONS[0]], "last")
-                        perplexity["joeynmt"] = self.joey.perplexity(model, (lines[0], lines[1]))
-        rates = {name: _medians(readings) for name, readings in found.items()}
+                    found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], self.updates, keep=False))
         return {
-            "rates": rates,
+            "rates": {name: _medians(readings) for name, readings in found.items()},
             "perplexity": perplexity,
-            "updates": LEARNED,
-            "shorter": self.updates,
+            "learned": LEARNED,
+            "updates": self.updates,
             "readings": found,
         }
 
@@ -103,9 +93,8 @@ class Bench:
         """Sentences a second of every arm, of CTranslate2 and of JoeyNMT on the same weights."""
         exported = self.runs / "ctranslate2"
         _python("triptych", "export", f"run={self.learned[PRECISIONS[0]]}", "checkpoint=last", f"output={exported}")
-        models = {arm: next((self.runs / "0" / PRECISIONS[0] / arm).glob("*/result.json"), None) for arm in ours.ARMS}
-        folders = {arm: result.parent for arm, result in models.items() if result is not None}
-        folders["transformer"] = self.learned[PRECISIONS[0]]
+        folders = {"transformer": self.learned[PRECISIONS[0]]}
+        folders |= {arm: self._learn(arm, PRECISIONS[-1]) for arm in ours.ARMS if arm not in folders}
         found: dict[str, list[float]] = defaultdict(list)
         for _ in range(self.rounds):
             for arm, run in folders.items():
@@ -124,8 +113,10 @@ class Bench:
         }
 
     def profile(self) -> dict[str, Any]:
-        """Shares of a step's time by kind of work."""
-        return {arm: json.loads(_python("benchmarks.profiling", arm, *self.options)) for arm in ours.ARMS}
+        """Shares of a step's time by kind of work, in the fastest precision."""
+        options = [*self.options, f"strategy.precision={PRECISIONS[-1]}"]
+        shares = {arm: json.loads(_python("benchmarks.profiling", arm, *options)) for arm in ours.ARMS}
+        return {"precision": PRECISIONS[-1], "shares": shares}
 
     def memory(self) -> dict[str, Any]:
         """Peak bytes of a step, by our loss and by one that keeps the logits."""
@@ -133,6 +124,14 @@ class Bench:
             arm: {loss: json.loads(_python("benchmarks.memory", arm, loss)) for loss in ("ours", "logits")}
             for arm in ("transformer", "lm4mt", "rnn_luong")
         }
+
+    def _perplexity_of_joeynmt(self) -> float:
+        self.joey.train(PEERS["transformer"], LEARNED, keep=True)
+        sources, targets = map(list, self.corpus.splits["validation"])
+        return self.joey.perplexity(load(self.learned[PRECISIONS[0]], "last"), (sources, targets))
+
+    def _learn(self, arm: str, precision: str) -> Path:
+        return self._train(arm, precision, LEARNED, "learned")
 
     def _train(self, arm: str, precision: str, updates: int, turn: str) -> Path:
         options = [*self.options, "data.test=[]", f"strategy.precision={precision}"]
@@ -160,7 +159,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
     parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
     parser.add_argument("--rounds", type=int, default=3, help="turns, of which medians are given (3)")
-    parser.add_argument("--updates", type=int, default=40, help="of a training in every round but the first (40)")
+    parser.add_argument("--updates", type=int, default=40, help="of a training whose speed is measured (40)")
     parser.add_argument("--parts", default="train,decode,profile,memory", help="what is measured (all four)")
     arguments = parser.parse_args()
     if arguments.updates < FEWEST:

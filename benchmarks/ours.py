@@ -108,6 +108,8 @@ class Steps:
         self.model: TranslationModel = self.prepared.model.train()
         self.loss: TranslationLoss = instantiate(config.loss)
         self.optimizer = instantiate(config.optimizer.optimizer)(self.model.parameters(), lr=1e-3)
+        for group in self.optimizer.param_groups:
+            group["fused"] = True  # as the task has it
         self.clip = config.gradient_clip
         self.bf16 = config.strategy.precision == "bf16-mixed"
         data = TranslationData(

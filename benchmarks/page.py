@@ -31,7 +31,7 @@ def training(found: dict[str, Any]) -> list[str]:
                 f"{values['src_tokens_per_second']:,.0f}",
                 f"{values['tgt_tokens_per_second']:,.0f}",
                 f"{values['flops_per_second'] / 1e9:,.0f}",
-                f"{values['share_of_peak']:.0%}" if how == "32-true" else "",  # the peak is one of single precision
+                f"{values['share_of_peak']:.0%}",
                 f"{max(reading['peak_memory_bytes'] for reading in readings[name]) / 2**30:.2f}",
                 f"{peer['parameters'] / 1e6:.2f}M" if peer else "",
                 f"{peer['tgt_tokens_per_second']:,.0f}" if peer else "",
@@ -52,14 +52,13 @@ def training(found: dict[str, Any]) -> list[str]:
         "Multi30k, English to French, 8,000 joint pieces, 4,096 padded tokens a batch; tokens without padding are "
         "counted. JoeyNMT 2.3.0 in fp32, whose batches are not of similar lengths. Transformers of 3 + 3 layers of "
         "256, RNNs of 2 + 2 LSTM layers of 256, each framework's own, which are not of quite as many parameters. "
-        f"Medians of {turns} turns, of the ratio too; the first is one of {updates} updates, the others are of "
-        f"{found['shorter']}. Memory is the most that a turn has held, which grows with its updates. The share of the "
-        "peak is that of the rate of matrix products in the same process: the machine's speed varies, so that shares "
-        "and rates of different lines are not in proportion.",
+        f"Medians of {turns} turns of {updates} updates, of the ratio too. Memory is the most that a turn has held. "
+        "The share of the peak is that of the rate of matrix products of the same precision in the same process: the "
+        "machine's speed varies, so that shares and rates of different lines are not in proportion.",
         "",
         f"LM4MT, 7 layers of 256, trains on {told_share} times the encoder-decoder's source + target tokens a "
-        f"second. Validation perplexity of the Transformers after {updates} updates, lower is better: {told}. Both "
-        "have the same model and settings, but an update of ours has "
+        f"second. Validation perplexity of the Transformers after {found['learned']} updates, lower is better: {told}. "
+        "Both have the same model and settings, but an update of ours has "
         f"{rates['transformer 32-true']['tgt_tokens_an_update']:,.0f} target tokens, and one of JoeyNMT's "
         f"{rates['transformer joeynmt']['tgt_tokens_an_update']:,.0f}: it fills the same batch with sentences of any "
         "length, and so with padding.",
@@ -93,13 +92,20 @@ def decoding(found: dict[str, Any]) -> list[str]:
 
 
 def profile(found: dict[str, Any]) -> list[str]:
-    kinds = list(dict.fromkeys(kind for shares in found.values() for kind in shares if kind != "seconds_a_step"))
-    rows = [[arm, *[f"{shares.get(kind, 0):.0%}" for kind in kinds]] for arm, shares in found.items()]
+    by_arm = found["shares"]
+    kinds = list(dict.fromkeys(kind for shares in by_arm.values() for kind in shares if kind != "seconds_a_step"))
+    rows = [[arm, *[f"{shares.get(kind, 0):.0%}" for kind in kinds]] for arm, shares in by_arm.items()]
     told = (
         "By PyTorch's profiler. Products are all of them, attention's and the output layer's too, so that attention "
         "and loss are what else those do; zeros are tensors that are filled with them, other is what has no name here."
     )
-    return ["## Where a training step's time goes (fp32)", "", told, "", *table(["model", *kinds], rows)]
+    return [
+        f"## Where a training step's time goes ({found['precision']})",
+        "",
+        told,
+        "",
+        *table(["model", *kinds], rows),
+    ]
 
 
 def memory(found: dict[str, Any]) -> list[str]:
