@@ -1,6 +1,6 @@
 """Training and decoding on a CPU, beside JoeyNMT and CTranslate2: `make bench`.
 
-    python -m benchmarks.cpu [--data FOLDER] [--rounds 3] [--updates 40] [--parts train,decode,profile,memory]
+    python -m benchmarks.cpu [--data FOLDER] [--rounds 3] [--updates 40] [--parts …]
 
 Whatever is compared takes turns, round by round, in trainings of as many updates, and medians are given. Models of 200
 updates are compared in perplexity, and decode. Writes benchmarks/results/cpu.json and cpu.md; ``--work`` keeps the
@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +29,12 @@ from hydra.utils import instantiate
 
 from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH
-from benchmarks.page import write_page
+from benchmarks.page import PARTS, write_page
 from triptych import accounting, runs
+from triptych.data.corpus import Corpus
 from triptych.layers.recurrent import has_bf16
-from triptych.translator import load
+from triptych.products import CPUINFO
+from triptych.translator import Translator, load
 
 RESULTS = Path(__file__).parent / "results"
 PEERS: dict[str, dict[str, Any]] = {
@@ -59,20 +64,39 @@ class Bench:
 
     def __init__(self, work: Path, data: Path | None, rounds: int, updates: int) -> None:
         self.work, self.rounds, self.updates = work, rounds, updates
-        self.runs = work / "runs"
+        self.runs = work / "benchmark-runs"
         shutil.rmtree(self.runs, ignore_errors=True)
         self.options = [f"cache={work / 'cache'}", *([] if data is None else [f"data.dir={data}"])]
-        self.learned = {precision: self._learn("transformer", precision) for precision in PRECISIONS}
-        self.translator = load(self.learned[PRECISIONS[0]], "last")
-        self.corpus = instantiate(self.translator.config.data, test=[TEST])  # which trainings leave out
+
+    @cached_property
+    def learned(self) -> dict[str, Path]:
+        """The Transformer's run of each precision."""
+        return {precision: self._learn("transformer", precision) for precision in PRECISIONS}
+
+    @cached_property
+    def translator(self) -> Translator:
+        return load(self.learned[PRECISIONS[0]], "last")
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        return instantiate(self.translator.config.data, test=[TEST])  # which trainings leave out
+
+    @cached_property
+    def joey(self) -> joeynmt.JoeyNMT:
         text = {"train": "train", "validation": "validation", "test": TEST}
         sides = {name: self.corpus.splits[split] for name, split in text.items()}
-        self.joey = joeynmt.JoeyNMT(work / "joeynmt", sides, self.translator.tokenizer)
+        return joeynmt.JoeyNMT(self.work / "joeynmt", sides, self.translator.tokenizer)
+
+    def perplexity(self) -> dict[str, Any]:
+        """Of the validation text, by the Transformers that have learned."""
+        found = {precision: ours.perplexity(run) for precision, run in self.learned.items()}
+        self.joey.train(PEERS["transformer"], LEARNED, keep=True)
+        sources, targets = map(list, self.corpus.splits["validation"])
+        found["joeynmt"] = self.joey.perplexity(self.learned[PRECISIONS[0]], (sources, targets))
+        return {"updates": LEARNED, "perplexity": found}
 
     def train(self) -> dict[str, Any]:
-        """Tokens a second of every arm, and of JoeyNMT's models of equal size; perplexities of the Transformers."""
-        perplexity = {precision: ours.perplexity(run) for precision, run in self.learned.items()}
-        perplexity["joeynmt"] = self._perplexity_of_joeynmt()
+        """Tokens a second of every arm, and of JoeyNMT's models of equal size."""
         found: dict[str, list[dict[str, float]]] = defaultdict(list)
         for turn in range(self.rounds):
             for arm in ours.ARMS:
@@ -83,14 +107,13 @@ class Bench:
                     found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], self.updates, keep=False))
         return {
             "rates": {name: _medians(readings) for name, readings in found.items()},
-            "perplexity": perplexity,
-            "learned": LEARNED,
+            "peaks": {precision: _best(found, precision) for precision in PRECISIONS},
             "updates": self.updates,
             "readings": found,
         }
 
     def decode(self) -> dict[str, Any]:
-        """Sentences a second of every arm, of CTranslate2 and of JoeyNMT on the same weights."""
+        """Sentences a second of every arm, and of CTranslate2 and JoeyNMT with the Transformer's weights, in fp32."""
         exported = self.runs / "ctranslate2"
         _python("triptych", "export", f"run={self.learned[PRECISIONS[0]]}", "checkpoint=last", f"output={exported}")
         folders = {"transformer": self.learned[PRECISIONS[0]]}
@@ -107,6 +130,8 @@ class Bench:
             "sentences_per_second": {name: statistics.median(readings) for name, readings in found.items()},
             "translated_as_joeynmt": sum(a == b for a, b in zip(theirs, mine, strict=True)) / len(mine),
             "sentences": len(mine),
+            "updates": LEARNED,
+            "precision": PRECISIONS[-1],
             "beam_size": SEARCH.beam_size,
             "length_penalty": SEARCH.length_penalty,
             "readings": found,
@@ -125,11 +150,6 @@ class Bench:
             for arm in ("transformer", "lm4mt", "rnn_luong")
         }
 
-    def _perplexity_of_joeynmt(self) -> float:
-        self.joey.train(PEERS["transformer"], LEARNED, keep=True)
-        sources, targets = map(list, self.corpus.splits["validation"])
-        return self.joey.perplexity(load(self.learned[PRECISIONS[0]], "last"), (sources, targets))
-
     def _learn(self, arm: str, precision: str) -> Path:
         return self._train(arm, precision, LEARNED, "learned")
 
@@ -140,6 +160,12 @@ class Bench:
 
 def _medians(readings: list[dict[str, float]]) -> dict[str, float]:
     return {key: statistics.median(reading[key] for reading in readings) for key in readings[0]}
+
+
+def _best(found: dict[str, list[dict[str, float]]], precision: str) -> float:
+    """The peak of products, FLOP/s, that any process has measured: the others met a slower moment of the machine."""
+    readings = [reading for name, of_one in found.items() if name.endswith(precision) for reading in of_one]
+    return max(reading["peak_flops"] for reading in readings)
 
 
 def _alone(engine: str, folder: Path, work: Path) -> float:
@@ -154,35 +180,44 @@ def _python(module: str, *arguments: str) -> str:
     return done.stdout
 
 
+def machine() -> dict[str, Any]:
+    """What figures are of: those of one page are of one machine and of one code."""
+    processors = re.findall(r"^model name\s*: (.*)", CPUINFO.read_text(), re.MULTILINE) if CPUINFO.exists() else []
+    return {
+        "device": accounting.device_name("cpu"),
+        "processor": next(iter(processors), platform.processor()),
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "versions": runs.versions() | {"ctranslate2": version("ctranslate2")},
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
     parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
     parser.add_argument("--rounds", type=int, default=3, help="turns, of which medians are given (3)")
     parser.add_argument("--updates", type=int, default=40, help="of a training whose speed is measured (40)")
-    parser.add_argument("--parts", default="train,decode,profile,memory", help="what is measured (all four)")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"what is measured ({', '.join(PARTS)})")
     arguments = parser.parse_args()
+    parts = arguments.parts.split(",")
+    if unknown := [part for part in parts if part not in PARTS]:
+        parser.error(f"--parts has {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    if arguments.rounds < 1:
+        parser.error(f"--rounds {arguments.rounds} is less than 1")
     if arguments.updates < FEWEST:
         parser.error(f"--updates {arguments.updates} is too few: of {FEWEST}, logged by tens, the first ten warm up")
     bench = Bench(arguments.work.resolve(), arguments.data, arguments.rounds, arguments.updates)
     path = RESULTS / "cpu.json"
-    machine = {
-        "device": accounting.device_name("cpu"),
-        "capability": torch.backends.cpu.get_cpu_capability(),
-        "peak": accounting.peak_flops("cpu"),
-        "versions": runs.versions(),
-    }
+    here = machine()
     before = json.loads(path.read_text()) if path.exists() else {}
-    # Parts of other code, or of another machine, do not stand on one page.
-    alike = all(before.get("machine", {}).get(key) == machine[key] for key in ("device", "capability", "versions"))
-    found: dict[str, Any] = {**(before if alike else {}), "machine": machine}
-    for part in arguments.parts.split(","):
-        measure: Callable[[], dict[str, Any]] = getattr(bench, part)
+    # Parts of other code than this package's, or of another machine, do not stand on one page.
+    found: dict[str, Any] = before if before.get("machine") == here else {"machine": here}
+    for part in parts:
         began = time.perf_counter()
-        found[part] = measure()
+        found[part] = getattr(bench, part)()
         print(f"{part}: {time.perf_counter() - began:.0f} s", flush=True)
         RESULTS.mkdir(exist_ok=True)
-        path.write_text(json.dumps(found, indent=2) + "\n")
+        runs.write_json(path, found)
     print(write_page(found, RESULTS / "cpu.md"))
 
 

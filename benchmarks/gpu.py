@@ -1,10 +1,10 @@
-"""Training and decoding on one GPU, in one call of under 8 minutes.
+"""Training and decoding on one GPU, in one call.
 
-    python -m benchmarks.gpu [--output FOLDER] [--parts peak,attention,train,memory,decode] [--small]
+    python -m benchmarks.gpu [--output FOLDER] [--parts peak,train,decode,memory,attention] [--seconds 450] [--small]
 
 Sentences as in WMT'14 (``benchmarks.data``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16, random ids:
-speed does not depend on what they say. Writes gpu.json after every part. ``--small`` runs all of it at a size for a
-laptop, on the CPU, to try the script out.
+speed does not depend on what they say. Writes gpu.json after every measurement: one that fails leaves its reason there,
+and none begins after ``--seconds``. ``--small`` runs all of it at a size for a laptop, on the CPU, to try it out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,20 @@ import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import Tensor, nn
+from torch._dynamo.utils import counters
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from benchmarks.data import sentence_lengths
 from benchmarks.memory import bytes_of_step
 from benchmarks.text import Text
-from triptych import accounting
+from triptych import accounting, runs
+from triptych.batch import Batch
 from triptych.commands import schema
 from triptych.commands.hydra_app import conf_dir
-from triptych.files import replacing
 from triptych.layers.attention import attend
 from triptych.layers.packing import Packing, visible
-from triptych.layers.recurrent import Carried, Layer
+from triptych.layers.recurrent import Carried, Layer, Weights
+from triptych.layers.recurrent_decoder import cast_once
 from triptych.models.base import TranslationModel
 from triptych.search import Search, decode
 from triptych.training.loss import TranslationLoss
@@ -56,9 +60,12 @@ SMALL = {
     "rnn_bahdanau": ["model=rnn_tiny"],
 }
 
+Measurements = dict[str, Callable[[], Any]]
+"""By name."""
+
 
 class Bench:
-    """The parts, each of which returns what it measured.
+    """The parts, each of which returns what is to be measured.
 
     Args:
         device: where.
@@ -69,27 +76,31 @@ class Bench:
         self.device = device
         self.arms = SMALL if small else ARMS
         self.tokens, size, pairs = (1_000, 500, 2_000) if small else (25_000, 32_000, 200_000)
-        self.warm_up, self.steps, self.workers = (2, 3, 0) if small else (8, 30, 2)
+        self.steps, self.workers = (4, 0) if small else (31, 2)
         self.sentences = 20 if small else 3_003
         self.vocabulary = Vocabulary(src_size=size, tgt_size=size, joint=True, src_tag=4, tgt_tag=5)
         self.text = Text(pairs, size, self.tokens)
 
     @cached_property
     def measured_peak(self) -> float:
-        """FLOP/s of the best of twenty dense bf16 products of 8,192."""
+        """FLOP/s of dense bf16 products of 8,192: of the best ten in a row."""
         size = 8192 if self.device.type == "cuda" else 512
         one, other = (torch.randn(size, size, device=self.device, dtype=torch.bfloat16) for _ in range(2))
-        return 2 * size**3 / min(self._timed(lambda: one @ other) for _ in range(20))
+        return 2 * size**3 / min(self._seconds(lambda: one @ other) for _ in range(5))
 
-    def peak(self) -> dict[str, Any]:
+    def peak(self) -> Measurements:
         """What was measured, and what the datasheet says."""
-        datasheet, source = accounting.peak_flops(self.device)
-        return {"measured": self.measured_peak, "datasheet": datasheet, "source": source}
 
-    def attention(self) -> dict[str, Any]:
+        def both() -> dict[str, Any]:
+            datasheet, source = accounting.peak_flops(self.device, "bf16-mixed")
+            return {"measured": self.measured_peak, "datasheet": datasheet, "source": source}
+
+        return {"products": both}
+
+    def attention(self) -> Measurements:
         """Milliseconds of one attention over tokens without padding, forward and backward: padded for it, or not."""
-        found: dict[str, Any] = {}
-        for longest in (15, 30, 60):
+        found: Measurements = {}
+        for longest in (16, 32, 64):
             on_host = torch.randint(longest // 2, longest + 1, (self.tokens // longest,))
             lengths = on_host.to(self.device)
             packing = Packing.of(lengths, on_host.numpy(), longest)
@@ -101,50 +112,52 @@ class Bench:
             }
             if self.device.type == "cuda":
                 ways["packed"] = _varlen(lengths, longest)
-            found[str(longest)] = {name: self._median_of(way) for name, way in ways.items()}
+            for name, way in ways.items():
+                found[f"{name} {longest}"] = partial(self._milliseconds_both_ways, way)
         return found
 
-    def train(self) -> dict[str, Any]:
+    def train(self) -> Measurements:
         """Tokens and FLOPs a second of every arm, compiled and not; Luong's beside one that takes single steps."""
-        found = {}
-        for arm in self.arms:
-            for compiled in (False, True):
-                found[f"{arm}{' compiled' if compiled else ''}"] = self._train(arm, compiled)
-        found["rnn_luong step by step"] = self._train("rnn_luong", compiled=False, step_by_step=True)
+        found: Measurements = {}
+        for compiled in (True, False):
+            for arm in self.arms:
+                found[f"{arm}{' compiled' if compiled else ''}"] = partial(self._train, arm, compiled)
+        found["rnn_luong step by step"] = partial(self._train, "rnn_luong", compiled=False, step_by_step=True)
         return found
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Measurements:
         """Peak bytes of a step, with our loss and with one that keeps the logits."""
-        found: dict[str, dict[str, int]] = {}
-        for arm in self.arms:
-            model, loss = self._build(arm)
-            batch = next(self.text.batches(1, 0)).to(self.device)
-            found[arm] = {"targets": int(batch.step_tokens[1])}
-            for name in ("ours", "logits"):
-                with torch.autocast(self.device.type, torch.bfloat16):
-                    found[arm][name] = bytes_of_step(model, loss if name == "ours" else None, batch)
-        return found
+        return {f"{arm} {loss}": partial(self._memory, arm, loss) for arm in self.arms for loss in ("ours", "logits")}
 
-    def decode(self) -> dict[str, Any]:
+    def decode(self) -> Measurements:
         """Seconds for 3,003 sentences with beam 4, in single precision, as a run translates, and under bf16 autocast.
 
         Random weights seldom end a sentence: translations are as long as they may be, ten pieces more than the source.
         """
+        return {
+            f"{arm} {how}": partial(self._decode, arm, how == "bf16") for arm in self.arms for how in ("fp32", "bf16")
+        }
+
+    def _memory(self, arm: str, by: str) -> dict[str, int]:
+        model, loss = self._build(arm)
+        batch = next(self.text.batches(1, 0)).to(self.device)
+        with torch.autocast(self.device.type, torch.bfloat16):
+            held = bytes_of_step(model, loss if by == "ours" else None, batch)
+        return {"targets": int(batch.step_tokens[1]), "bytes": held}
+
+    def _decode(self, arm: str, autocast: bool) -> float:
         search = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=10, n_best=1)
         random = np.random.default_rng(2)
         lengths = sentence_lengths(random, self.sentences)
         sources = [random.integers(6, self.vocabulary.src_size, length).tolist() for length in lengths]
-        found = {}
-        for arm in self.arms:
-            model = self._build(arm)[0].eval()
+        model = self._build(arm)[0].eval()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=autocast):
             translate = partial(decode, model, search=search, search_tokens=self.tokens, device=self.device)
-            for name, autocast in (("fp32", False), ("bf16", True)):
-                with torch.autocast(self.device.type, torch.bfloat16, enabled=autocast):
-                    translate(sources[:8])
-                    found[f"{arm} {name}"] = self._timed(partial(translate, sources))
-        return found
+            translate(sources[:8])
+            return self._seconds(lambda: translate(sources), times=1)
 
     def _train(self, arm: str, compiled: bool, step_by_step: bool = False) -> dict[str, float]:
+        """The same batches twice: kernels are made, and memory is found, in the pass that is not timed."""
         torch._dynamo.reset()
         torch._dynamo.config.recompile_limit = 32
         model, loss = self._build(arm)
@@ -154,36 +167,47 @@ class Bench:
             model.compile(dynamic=True)
             loss.compile(dynamic=True)
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-        losses: list[Tensor] = []
-        pairs: Counter[tuple[int, int, bool]] = Counter()
-        accounting.reset_peak_memory(self.device)
-        began = time.perf_counter()
-        for step, on_host in enumerate(self.text.batches(self.warm_up + self.steps, self.workers)):
-            if step == self.warm_up:
-                self._wait()
-                started = time.perf_counter()
-            if step >= self.warm_up:
-                pairs.update((src, tgt, True) for src, tgt in on_host.host_lengths.T.tolist())
-            batch = on_host.to(self.device, non_blocking=True)
+
+        def step(batch: Batch) -> Tensor:
+            batch = batch.to(self.device, non_blocking=True)
             with torch.autocast(self.device.type, torch.bfloat16):
                 parts = loss(model(batch), batch.step_tokens, 0.0)
             parts.loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-            losses.append(parts.loss.detach())
+            return parts.loss.detach()
+
+        accounting.reset_peak_memory(self.device)
+        began = time.perf_counter()
+        losses = [step(batch) for batch in self.text.batches(self.steps, self.workers)]
         self._wait()
-        seconds = time.perf_counter() - started
+        first_pass, graphs = time.perf_counter() - began, counters["stats"]["unique_graphs"]
+        pairs: Counter[tuple[int, int, bool]] = Counter()
+        marks = []
+        for batch in self.text.batches(self.steps, self.workers):
+            marks.append(self._mark())  # the workers' start is before the first, and the first step is not counted
+            losses.append(step(batch))
+            if len(marks) > 1:
+                pairs.update((src, tgt, True) for src, tgt in batch.host_lengths.T.tolist())
+        marks.append(self._mark())
+        self._wait()
+        spent = [self._between(*ends) for ends in pairwise(marks[1:])]
+        seconds = sum(spent)
         tokens = sum((src + tgt - 2) * count for (src, tgt, _), count in pairs.items())
         rate = accounting.training_flops(model, pairs) / seconds
         return {
             "tokens_per_second": tokens / seconds,
-            "milliseconds_a_step": 1000 * seconds / self.steps,
+            "tokens_a_step": tokens / len(spent),
+            "milliseconds_a_step": 1000 * seconds / len(spent),
+            "milliseconds_of_the_median_step": 1000 * statistics.median(spent),
+            "milliseconds_of_the_longest_step": 1000 * max(spent),
             "flops_per_second": rate,
             "share_of_measured_peak": rate / self.measured_peak,
             "article_budget_minutes": ARTICLE_BUDGET / rate / 60,
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
-            "seconds_to_start": started - began,
+            "seconds_of_the_first_pass": first_pass,
+            "graphs_made_while_timed": counters["stats"]["unique_graphs"] - graphs,
             "first_loss": float(losses[0]),
             "last_loss": float(losses[-1]),
             "peak_memory_bytes": accounting.peak_memory_bytes(self.device),
@@ -197,22 +221,34 @@ class Bench:
         model = instantiate(config.model, vocabulary=self.vocabulary)
         return model.train().to(self.device), instantiate(config.loss)
 
-    def _median_of(self, forward: Callable[[], Tensor]) -> float:
-        """Milliseconds of it and its backward pass."""
-
+    def _milliseconds_both_ways(self, forward: Callable[[], Tensor]) -> float:
         def work() -> None:
             forward().sum().backward()
 
-        for _ in range(3):
-            work()
-        return 1000 * statistics.median(self._timed(work) for _ in range(20))
-
-    def _timed(self, work: Callable[[], object]) -> float:
-        self._wait()
-        began = time.perf_counter()
         work()
+        return 1000 * statistics.median(self._seconds(work) for _ in range(5))
+
+    def _seconds(self, work: Callable[[], object], times: int = 10) -> float:
+        """Of a call, of so many that the device has in its queue."""
         self._wait()
-        return time.perf_counter() - began
+        began = self._mark()
+        for _ in range(times):
+            work()
+        ended = self._mark()
+        self._wait()
+        return self._between(began, ended) / times
+
+    def _mark(self) -> Any:
+        """This moment of the device, which need not have come yet."""
+        if self.device.type != "cuda":
+            return time.perf_counter()
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def _between(self, one: Any, other: Any) -> float:
+        """Seconds, of moments that have come."""
+        return one.elapsed_time(other) / 1000 if self.device.type == "cuda" else other - one
 
     def _wait(self) -> None:
         if self.device.type == "cuda":
@@ -239,38 +275,59 @@ def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
 
 
 def _take_single_steps(model: nn.Module) -> None:
-    """Every recurrent layer of the decoder as a loop over single steps, in the place of one call."""
+    """Every recurrent layer as a loop over single steps, in the place of one call; the encoder's over padding too."""
 
-    def loop(layer: Layer, x: Tensor, carried: Carried) -> tuple[Tensor, Carried]:
-        outputs, weights = [], layer.weights
+    def loop(layer: Layer, x: Tensor, carried: Carried, weights: Weights) -> tuple[Tensor, Carried]:
+        of_inputs, of_state, *biases = weights
+        weights = (of_inputs, cast_once(of_state), biases[0], biases[1])
+        outputs = []
         for inputs in layer.inputs(x, weights).unbind(1):
             carried = layer.step(inputs, carried, weights)
             outputs.append(carried[0])
         return torch.stack(outputs, 1), carried
 
+    def read(layer: Layer, packed: PackedSequence) -> tuple[PackedSequence, Carried]:
+        x, lengths = pad_packed_sequence(packed, batch_first=True)
+        nothing = tuple(x.new_zeros(len(x), layer.rnn.hidden_size) for _ in range(layer.parts))
+        ways = [
+            loop(layer, x.flip(1) if back else x, nothing, tuple(weights))
+            for back, weights in enumerate(layer.rnn.all_weights)
+        ]
+        output = torch.cat([way.flip(1) if back else way for back, (way, _) in enumerate(ways)], -1)
+        carried = tuple(torch.cat(parts, 1) for parts in zip(*(carried for _, carried in ways), strict=True))
+        return pack_padded_sequence(output, lengths, batch_first=True), carried
+
     for module in model.modules():
         if isinstance(module, Layer):
-            module.forward = lambda x, carried, layer=module: loop(layer, x, carried)
+            module.forward = lambda x, carried, layer=module: loop(layer, x, carried, layer.weights)
+            module.read = partial(read, module)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--parts", default="peak,attention,train,memory,decode")
+    parser.add_argument("--parts", default="peak,train,decode,memory,attention")
+    parser.add_argument("--seconds", type=float, default=450, help="after which no measurement begins (450)")
     parser.add_argument("--small", action="store_true")
     arguments = parser.parse_args()
     if not arguments.small and not torch.cuda.is_available():
         parser.error("there is no GPU; --small tries it out on a CPU")
     device = torch.device("cpu" if arguments.small else "cuda")
-    bench = Bench(device, arguments.small)
+    bench, began = Bench(device, arguments.small), time.perf_counter()
+    arguments.output.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"device": accounting.device_name(device), "torch": torch.__version__}
     for part in arguments.parts.split(","):
-        began = time.perf_counter()
-        found[part] = getattr(bench, part)()
-        print(f"{part}: {time.perf_counter() - began:.0f} s\n{json.dumps(found[part], indent=2)}", flush=True)
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        with replacing(arguments.output / "gpu.json") as beside:
-            beside.write_text(json.dumps(found, indent=2) + "\n")
+        found[part] = {}
+        for name, measure in getattr(bench, part)().items():
+            if time.perf_counter() - began > arguments.seconds:
+                found[part][name] = "not reached"
+                continue
+            try:
+                found[part][name] = measure()
+            except Exception as error:  # the others are worth having
+                found[part][name] = f"{type(error).__name__}: {error}"[:1000]
+            print(f"{time.perf_counter() - began:4.0f} s  {part}, {name}: {json.dumps(found[part][name])}", flush=True)
+            runs.write_json(arguments.output / "gpu.json", found)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from triptych.layers.positions import sinusoid
 from triptych.tokenizer import Tokenizer
-from triptych.translator import Translator
+from triptych.translator import Translator, load
 
 # Newer versions of sentencepiece and setuptools are not understood by JoeyNMT 2.3.0.
 PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "sentencepiece==0.2.0", "setuptools<81"]
@@ -42,7 +42,7 @@ TRAINING: dict[str, Any] = {
     "optimizer": "adamw",
     "adam_betas": [0.9, 0.98],
     "learning_rate": 0.001,
-    "weight_decay": 0.01,
+    "weight_decay": 0.0,  # it would decay biases and gains too
     "clip_grad_norm": 1.0,
     "loss": "crossentropy",
     "label_smoothing": 0.1,
@@ -74,11 +74,12 @@ class JoeyNMT:
     def __init__(self, work: Path, text: dict[str, tuple[Sequence[str], Sequence[str]]], tokenizer: Tokenizer) -> None:
         self.work = work.resolve()
         self.python = self.work / "venv" / "bin" / "python"
-        if not (self.work / "installed").exists():
-            venv.create(self.work / "venv", with_pip=True)
-            subprocess.run([self.python, "-m", "pip", "install", "-q", f"torch=={_release(torch)}"], check=True)
+        packages, installed = [f"torch=={_release(torch)}", *PACKAGES], self.work / "installed"
+        if not installed.exists() or installed.read_text().split() != packages:
+            venv.create(self.work / "venv", with_pip=True, clear=True)
+            subprocess.run([self.python, "-m", "pip", "install", "-q", packages[0]], check=True)
             subprocess.run([self.python, "-m", "pip", "install", "-q", *PACKAGES], check=True)
-            (self.work / "installed").touch()
+            installed.write_text("\n".join(packages))
         self.languages = tokenizer.languages
         for split, sides in text.items():
             for language, lines in zip(self.languages, sides, strict=True):
@@ -98,11 +99,12 @@ class JoeyNMT:
         config = self._config(model, folder)
         config["training"] |= {"updates": updates, "validation_freq": updates if keep else 10**6}
         log = self._run("train", config, folder, "-t")
-        (count,) = re.findall(r"Total params: (\d+)", log) or [0]
+        (count,) = re.findall(r"Total params: (\d+)", log)
         return {**_speed(log), "parameters": int(count)}
 
-    def perplexity(self, translator: Translator, pairs: tuple[list[str], list[str]]) -> float:
-        """Of the Transformer trained last, its weights in a model of ours: JoeyNMT's own is of smoothed targets."""
+    def perplexity(self, run: Path, pairs: tuple[list[str], list[str]]) -> float:
+        """Of the Transformer trained last, its weights in a run's model: JoeyNMT's own is of smoothed targets."""
+        translator = load(run, "last")
         ours, count, tied = {}, 0, {}
         for name, tensor in translator.model.state_dict().items():
             if tensor.data_ptr() not in tied:
@@ -149,6 +151,8 @@ class JoeyNMT:
             text=True,
             check=False,
         )
+        if done.returncode:
+            raise RuntimeError(f"JoeyNMT's {mode} failed: {done.stdout[-2000:]}")
         return done.stdout
 
     def _config(self, model: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -186,7 +190,8 @@ class JoeyNMT:
             "model": {
                 "initializer": "xavier_uniform",
                 "bias_initializer": "zeros",
-                "embed_initializer": "xavier_uniform",
+                "embed_initializer": "normal",
+                "embed_init_weight": 256**-0.5,
                 "tied_embeddings": True,
                 "tied_softmax": True,
                 **model,

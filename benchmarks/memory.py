@@ -1,5 +1,5 @@
-"""Peak memory of a training step at a vocabulary of 32,000 and 25,000 target tokens, with our loss and with all logits
-kept.
+"""Peak memory of a training step at a vocabulary of 32,000 and more than 25,000 target tokens, with our loss and with
+all logits kept.
 
     python -m benchmarks.memory ARM ours|logits
 
@@ -30,7 +30,7 @@ from triptych.training.loss import TranslationLoss
 from triptych.vocabulary import Vocabulary
 
 VOCABULARY, TOKENS = 32_000, 36_000
-"""As many padded tokens a side as hold 25,000 targets."""
+"""As many padded tokens a side as hold 25,000 targets, and some more."""
 
 
 def bytes_of_step(model: TranslationModel, loss: TranslationLoss | None, batch: Batch) -> int:

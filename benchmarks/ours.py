@@ -18,11 +18,9 @@ from torch.profiler import record_function
 from triptych.batch import Batch, Prediction
 from triptych.commands import schema
 from triptych.commands.hydra_app import conf_dir
-from triptych.commands.prepare import Prepared, prepare
-from triptych.data.datamodule import TranslationData
-from triptych.models.base import TranslationModel
+from triptych.commands.prepare import prepare
+from triptych.commands.training import data_of, task_of
 from triptych.products import fast_products
-from triptych.training.loss import TranslationLoss
 
 COMMON = [
     "scale=multi30k",
@@ -38,6 +36,8 @@ COMMON = [
     "scale.learning_rate=1e-3",
     "scale.warmup=400",
     "optimizer=inverse_sqrt",
+    "optimizer.optimizer.eps=1e-8",
+    "optimizer.weight_decay=0",
     "batch.tokens=4096",
 ]
 TRANSFORMER = [
@@ -72,14 +72,12 @@ def speed(run: Path) -> dict[str, float]:
     trained = result["train"]
     windows = pd.read_csv(run / "metrics.csv")["train/tokens_per_second"].dropna().iloc[1:]
     per_second, tokens = float(windows.median()), trained["tokens_src"] + trained["tokens_tgt"]
-    flops = trained["flops"] / tokens * per_second
     return {
         "tokens_per_second": per_second,
         "src_tokens_per_second": per_second * trained["tokens_src"] / tokens,
         "tgt_tokens_per_second": per_second * trained["tokens_tgt"] / tokens,
-        "flops_per_second": flops,
+        "flops_per_second": trained["flops"] / tokens * per_second,
         "peak_flops": trained["peak_flops"],
-        "share_of_peak": flops / trained["peak_flops"],
         "peak_memory_bytes": trained["peak_memory_bytes"],
         "parameters": result["model"]["parameters"],
         "tgt_tokens_an_update": trained["tokens_tgt"] / trained["steps"],
@@ -104,38 +102,25 @@ class Steps:
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
             config = compose("train", overrides=[*COMMON, *ARMS[arm], *options])
         torch.manual_seed(config.seed)
-        self.prepared: Prepared = prepare(config, instantiate(config.data))
-        self.model: TranslationModel = self.prepared.model.train()
-        self.loss: TranslationLoss = instantiate(config.loss)
-        self.optimizer = instantiate(config.optimizer.optimizer)(self.model.parameters(), lr=1e-3)
-        for group in self.optimizer.param_groups:
-            group["fused"] = True  # as the task has it
+        prepared = prepare(config, instantiate(config.data))
+        self.task = task_of(config, prepared, instantiate(config.loss), config.budget.steps)
+        self.task.train()
+        self.optimizer = self.task.configure_optimizers()["optimizer"]
         self.clip = config.gradient_clip
         self.bf16 = config.strategy.precision == "bf16-mixed"
-        data = TranslationData(
-            stores=self.prepared.stores,
-            tokenizer=self.prepared.tokenizer,
-            corpus=self.prepared.corpus,
-            batch_tokens=config.batch.tokens,
-            accumulate=1,
-            seed=config.seed,
-            workers=0,
-            ranks=1,
-            budget=lambda stream: 10_000,
-        )
-        self.batches: Iterator[Batch] = iter(data.train_dataloader())
+        self.batches: Iterator[Batch] = iter(data_of(config, prepared, self.task.loss, workers=0).train_dataloader())
 
     def step(self) -> Tensor:
         with record_function("data"):
             batch = next(self.batches)
         with fast_products(torch.device("cpu")):
             with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
-                prediction = self.model(batch)
+                prediction = self.task.model(batch)
                 with record_function("loss"):
-                    loss = self.loss(prediction, batch.step_tokens, 0.0).loss
+                    loss = self.task.loss(prediction, batch.step_tokens, 0.0).loss
             loss.backward()
         with record_function("optimizer"):
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+            torch.nn.utils.clip_grad_norm_(self.task.parameters(), self.clip)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
         return loss

@@ -31,7 +31,7 @@ def training(found: dict[str, Any]) -> list[str]:
                 f"{values['src_tokens_per_second']:,.0f}",
                 f"{values['tgt_tokens_per_second']:,.0f}",
                 f"{values['flops_per_second'] / 1e9:,.0f}",
-                f"{values['share_of_peak']:.0%}",
+                f"{values['flops_per_second'] / found['peaks'][how]:.0%}",
                 f"{max(reading['peak_memory_bytes'] for reading in readings[name]) / 2**30:.2f}",
                 f"{peer['parameters'] / 1e6:.2f}M" if peer else "",
                 f"{peer['tgt_tokens_per_second']:,.0f}" if peer else "",
@@ -44,26 +44,35 @@ def training(found: dict[str, Any]) -> list[str]:
         for how in ("32-true", "bf16-mixed")
         if f"lm4mt {how}" in rates
     }
+    told_peaks = " and ".join(f"{peak / 1e9:,.0f} ({how})" for how, peak in found["peaks"].items())
     told_share = " and ".join(f"{share:.2f} ({how})" for how, share in shares.items())
-    told = ", ".join(f"{perplexity:.1f} ({name})" for name, perplexity in found["perplexity"].items())
     return [
         "## Training",
         "",
         "Multi30k, English to French, 8,000 joint pieces, 4,096 padded tokens a batch; tokens without padding are "
-        "counted. JoeyNMT 2.3.0 in fp32, whose batches are not of similar lengths. Transformers of 3 + 3 layers of "
-        "256, RNNs of 2 + 2 LSTM layers of 256, each framework's own, which are not of quite as many parameters. "
-        f"Medians of {turns} turns of {updates} updates, of the ratio too. Memory is the most that a turn has held. "
-        "The share of the peak is that of the rate of matrix products of the same precision in the same process: the "
-        "machine's speed varies, so that shares and rates of different lines are not in proportion.",
-        "",
-        f"LM4MT, 7 layers of 256, trains on {told_share} times the encoder-decoder's source + target tokens a "
-        f"second. Validation perplexity of the Transformers after {found['learned']} updates, lower is better: {told}. "
-        "Both have the same model and settings, but an update of ours has "
+        "counted. An update of ours has "
         f"{rates['transformer 32-true']['tgt_tokens_an_update']:,.0f} target tokens, and one of JoeyNMT's "
         f"{rates['transformer joeynmt']['tgt_tokens_an_update']:,.0f}: it fills the same batch with sentences of any "
-        "length, and so with padding.",
+        "length, and so with padding. JoeyNMT 2.3.0 trains in fp32. Transformers of 3 + 3 layers of 256, RNNs of 2 + 2 "
+        "LSTM layers of 256, each framework's own, which are not of quite as many parameters. "
+        f"Medians of {turns} turns of {updates} updates, the first ten of them apart; the ratio is the median of the "
+        "turns' own. Memory is the most that a turn has held: it grows with the updates. The peak is the best rate of "
+        f"products of matrices of 1024 that any of these processes has measured, {told_peaks} GFLOP/s: the machine's "
+        "speed varies.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
+        f"LM4MT, 7 layers of 256, trains on {told_share} times the encoder-decoder's source + target tokens a second.",
+        "",
+    ]
+
+
+def perplexity(found: dict[str, Any]) -> list[str]:
+    told = ", ".join(f"{value:.1f} ({name})" for name, value in found["perplexity"].items())
+    return [
+        f"Perplexity of the validation text, by the Transformers after {found['updates']} updates, lower is better: "
+        f"{told}. Model, dropout, initial embeddings, optimizer, schedule and loss are alike; the batches are those "
+        "that either framework makes.",
+        "",
     ]
 
 
@@ -75,17 +84,19 @@ def ratio(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> float
 
 def decoding(found: dict[str, Any]) -> list[str]:
     rates = found["sentences_per_second"]
-    mine = rates["transformer"]
+    mine, turns = rates["transformer"], len(found["readings"]["transformer"])
     rows = [[name, f"{rate:.1f}", f"{mine / rate:.2f}"] for name, rate in rates.items()]
     return [
         "## Decoding",
         "",
-        f"Beam {found['beam_size']}, length penalty {found['length_penalty']}, {found['sentences']:,} sentences; "
-        "JoeyNMT and CTranslate2 with the Transformer's weights, all of them after at most 200 updates, each by "
-        "its own rule for when a beam is done. "
+        f"Beam {found['beam_size']}, length penalty {found['length_penalty']}, {found['sentences']:,} sentences, fp32. "
+        f"Each model after {found['updates']} updates, the Transformer's in 32-true and the others' in "
+        f"{found['precision']}; JoeyNMT and CTranslate2 with the Transformer's weights, each by its own rule for when "
+        "a beam is done. "
         f"JoeyNMT's translations are ours in {found['translated_as_joeynmt']:.1%} of the sentences. Each has its own "
-        "batches: ours and CTranslate2's are of sentences of similar lengths, and the second and third of three passes "
-        "over the text are warm; JoeyNMT's are of 64 sentences as they come, timed once, after 64 sentences.",
+        "batches: ours and CTranslate2's are of sentences of similar lengths, and a turn is the median of three passes "
+        "over the text, after a few sentences; JoeyNMT's are of 64 sentences as they come, and a turn is one pass, "
+        f"after 64 sentences. Medians of {turns} turns; a ratio is of two medians.",
         "",
         *table(["decoder", "sentences/s", "the Transformer's rate over it"], rows),
     ]
@@ -93,11 +104,15 @@ def decoding(found: dict[str, Any]) -> list[str]:
 
 def profile(found: dict[str, Any]) -> list[str]:
     by_arm = found["shares"]
-    kinds = list(dict.fromkeys(kind for shares in by_arm.values() for kind in shares if kind != "seconds_a_step"))
+    kinds = list(
+        dict.fromkeys(kind for shares in by_arm.values() for kind in shares if kind != "seconds_of_operations")
+    )
     rows = [[arm, *[f"{shares.get(kind, 0):.0%}" for kind in kinds]] for arm, shares in by_arm.items()]
     told = (
-        "By PyTorch's profiler. Products are all of them, attention's and the output layer's too, so that attention "
-        "and loss are what else those do; zeros are tensors that are filled with them, other is what has no name here."
+        "By PyTorch's profiler, of steps without a trainer: the time that operations take themselves. Products are "
+        "attention's and the output layer's too, so that attention and loss are what else those do; an LSTM's kernels "
+        "have their products in them; dropout is its forward pass, and zeros are tensors that are filled with them. "
+        "Other is what has no name here."
     )
     return [
         f"## Where a training step's time goes ({found['precision']})",
@@ -119,18 +134,21 @@ def memory(found: dict[str, Any]) -> list[str]:
         cells = [f"{mine['targets']:,}", f"{mine['vocabulary']:,}", f"{mine['bytes'] / 2**30:.2f}", most, ratio]
         rows.append([arm, *cells])
     head = ["model", "target tokens", "pieces", "ours, GiB", "all logits kept, GiB", "ratio"]
-    told = "Of the forward and the backward pass, over what the process held before; what did not fit took more."
+    told = (
+        "Of the forward and the backward pass, over what the process held before; what did not fit took more. LM4MT "
+        "has logits of the source's tokens too."
+    )
     return ["## Peak memory of a training step", "", told, "", *table(head, rows)]
 
 
-PARTS = {"train": training, "decode": decoding, "profile": profile, "memory": memory}
+PARTS = {"train": training, "perplexity": perplexity, "decode": decoding, "profile": profile, "memory": memory}
 
 
 def write_page(found: dict[str, Any], path: Path) -> str:
     """Writes and returns it."""
     machine = found["machine"]
-    peak, source = machine["peak"]
-    told = f"{machine['device']}, {machine['capability']}; peak {peak / 1e9:,.0f} GFLOP/s ({source})."
+    versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
+    told = f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}."
     lines = ["# On a CPU", "", told, ""]
     for name, part in PARTS.items():
         if name in found:

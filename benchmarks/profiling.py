@@ -43,15 +43,16 @@ def kind(name: str, scopes: list[str]) -> str:
 
 
 def profiled(arm: str, *options: str) -> dict[str, float]:
-    """Shares by kind, and seconds a step."""
+    """Shares by kind, and seconds of all in a step."""
     keep_freed_memory()
     steps = Steps(arm, *options)
     for _ in range(WARMUP):
         steps.step()
     times: Counter[str] = Counter()
     for _ in range(STEPS):
+        # What a profiler keeps comes to lie between the tensors, which then need new memory: one step at a time, and
+        # another after it, which takes the memory.
         steps.step()
-        # One at a time: what a profiler keeps comes to lie between the tensors, which then need new memory.
         with profile(activities=[ProfilerActivity.CPU]) as profiler:
             steps.step()
         for event in profiler.events():
@@ -61,7 +62,7 @@ def profiled(arm: str, *options: str) -> dict[str, float]:
                 parent = parent.cpu_parent
             times[kind(event.name, scopes)] += event.self_cpu_time_total
     total = sum(times.values())
-    return {name: time / total for name, time in times.most_common()} | {"seconds_a_step": total / STEPS / 1e6}
+    return {name: time / total for name, time in times.most_common()} | {"seconds_of_operations": total / STEPS / 1e6}
 
 
 if __name__ == "__main__":

@@ -24,6 +24,19 @@ def test_neighbours_are_dropped_independently() -> None:
     assert (torch.corrcoef(dropped.T) - torch.eye(4)).abs().max() < 5 / 100_000**0.5
 
 
+def test_masks_are_independent_of_each_other() -> None:
+    torch.manual_seed(0)
+    dropped = torch.stack([(drop(torch.ones(100_000), 0.5) == 0).double() for _ in range(8)])
+    assert (torch.corrcoef(dropped) - torch.eye(8)).abs().max() < 5 / 100_000**0.5
+
+
+def test_rates_at_either_end_keep_and_drop_nearly_all() -> None:
+    torch.manual_seed(0)
+    x = torch.ones(10_000)
+    assert torch.equal(drop(x, 1e-6), x)
+    assert drop(x, 0.999999).unique().tolist() in ([0], [0, 2**16])
+
+
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3, 5), (0, 4)])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 def test_any_shape_and_type(shape: tuple[int, ...], dtype: torch.dtype) -> None:
@@ -63,3 +76,8 @@ def test_the_module_drops_in_training_alone() -> None:
     x, module = torch.ones(1000), Dropout(0.5)
     assert (module(x) == 0).any()
     assert module.eval()(x) is x
+
+
+def test_what_is_compiled_drops_too() -> None:
+    compiled = torch.compile(drop, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1000), 0.5).unique().tolist() == [0, 2]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from pathlib import Path
 
 from conftest import ROOT
+
+from benchmarks.page import write_page
 
 ARMS = ("transformer", "rnn_luong", "rnn_luong_feeding", "rnn_bahdanau")
 
@@ -33,11 +36,23 @@ def test_the_readme_has_the_stored_speeds() -> None:
         f"{share:.2f} times the Transformer's tokens a second in bf16, since a token takes {flops[0] / flops[1]:.1f}"
         in readme
     )
-    of_peak = [rates[f"{arm} 32-true"]["share_of_peak"] for arm in (*ARMS, "lm4mt")]
-    assert f"In fp32 training takes {min(of_peak):.0%} to {max(of_peak):.0%} of the rate of matrix products" in readme
+    held, theirs = (rates[f"transformer {how}"]["tgt_tokens_an_update"] for how in ("32-true", "joeynmt"))
+    assert f"of which ours holds {held:,.0f} target tokens and JoeyNMT's {theirs:,.0f}" in readme
+    full, mixed = (
+        [rates[f"{arm} {how}"]["flops_per_second"] / found["train"]["peaks"][how] for arm in (*ARMS, "lm4mt")]
+        for how in ("32-true", "bf16-mixed")
+    )
+    assert f"In fp32 training takes {min(full):.0%} to {max(full):.0%} of the best rate of matrix products" in readme
+    assert f"in bf16 {min(mixed):.0%} to {max(mixed):.0%}" in readme
     per_second = decoded["sentences_per_second"]
     assert f"decodes {per_second['transformer']:.0f} sentences" in readme
     assert f"JoeyNMT decodes {per_second['joeynmt']:.1f} and CTranslate2 {per_second['ctranslate2']:.0f}" in readme
+
+
+def test_the_page_is_what_was_stored(tmp_path: Path) -> None:
+    results = ROOT / "benchmarks" / "results"
+    told = write_page(json.loads((results / "cpu.json").read_text()), tmp_path / "cpu.md")
+    assert told == (results / "cpu.md").read_text()
 
 
 def test_the_readme_has_the_stored_speed_of_preparation() -> None:
