@@ -13,14 +13,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from triptych.data.batching import plan_sorted
 from triptych.search import Search
+from triptych.tokenizer import Tokenizer
 
-BATCH = 2048
-"""Source tokens of one call of CTranslate2."""
+BATCH = 4096
+"""Source tokens of CTranslate2's batches; more gain nothing."""
 SEARCH = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, n_best=1)
 
 
@@ -34,28 +33,26 @@ def ours(folder: Path) -> Callable[[list[str]], object]:
 
 
 def ctranslate2(folder: Path) -> Callable[[list[str]], object]:
+    """As it is fastest on a few cores: a batch for each, of sentences that it sorts by length itself."""
     import ctranslate2
-
-    from triptych.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(folder)
     ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary_pieces("tgt"))}
     threads = torch.get_num_threads()
-    translator = ctranslate2.Translator(str(folder), compute_type="float32", inter_threads=1, intra_threads=threads)
+    translator = ctranslate2.Translator(str(folder), compute_type="float32", inter_threads=threads, intra_threads=1)
 
     def translate(lines: list[str]) -> object:
         pieces = [tokenizer.pieces(ids, "src") for ids in tokenizer.encode(lines, "src")]
-        lengths = np.array([[len(line) + 1] * 2 for line in pieces])
-        found: dict[int, list[int]] = {}
-        for rows in plan_sorted(lengths, BATCH):  # as long as ours may become, which is told a call at a time
-            best = translator.translate_batch(
-                [pieces[row] for row in rows],
-                beam_size=SEARCH.beam_size,
-                length_penalty=SEARCH.length_penalty,
-                max_decoding_length=int(SEARCH.limit(torch.tensor(lengths[rows[0], 0]))),
-            )
-            found |= {row: [ids[piece] for piece in one.hypotheses[0]] for row, one in zip(rows, best, strict=True)}
-        return tokenizer.decode([found[row] for row in range(len(lines))], "tgt")
+        longest = max(len(line) + 1 for line in pieces)
+        found = translator.translate_batch(
+            pieces,
+            beam_size=SEARCH.beam_size,
+            length_penalty=SEARCH.length_penalty,
+            max_decoding_length=int(SEARCH.limit(torch.tensor(longest))),
+            max_batch_size=BATCH,
+            batch_type="tokens",
+        )
+        return tokenizer.decode([[ids[piece] for piece in one.hypotheses[0]] for one in found], "tgt")
 
     return translate
 
