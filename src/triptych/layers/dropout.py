@@ -1,4 +1,4 @@
-"""Dropout (Srivastava et al. 2014) whose masks cost a CPU a quarter of the numbers, and those half of the time."""
+"""Dropout (Srivastava et al. 2014) whose masks cost a CPU a quarter of the draws, each at half of the price."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LEVELS = 2**16
 def drop(x: Tensor, p: float) -> Tensor:
     """Zeros with probability p, and the rest times 1 / (1 - p).
 
-    PyTorch's CPU kernel draws a number an element, and that is a fifth of a Transformer's training step. Here one draw
-    of 64 bits decides over four elements: each is dropped where its 16 bits stand below p · 2^16, so p is rounded to a
-    multiple of 2^-16, and the rest is scaled by what was rounded to. PyTorch's default generator seeds each mask, whose
-    numbers are those of SFC64, the fastest that NumPy has. Other devices and ``torch.compile`` have their own way.
+    PyTorch's CPU kernel draws a number an element. Here one draw of 64 bits decides over four elements: each is dropped
+    where its 16 bits stand below p · 2^16, so p is rounded to a multiple of 2^-16, and the rest is scaled by what was
+    rounded to, in the precision of ``x``. PyTorch's default generator seeds each mask, whose numbers are those of
+    SFC64, the fastest that NumPy has. Other devices and ``torch.compile`` have their own way.
 
     Args:
         x: any shape, floating point.
