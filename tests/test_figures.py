@@ -58,8 +58,11 @@ def test_the_page_is_what_was_stored(tmp_path: Path) -> None:
 def test_the_readme_has_the_stored_speed_of_preparation() -> None:
     readme = " ".join((ROOT / "README.md").read_text().split())
     found = json.loads((ROOT / "benchmarks" / "results" / "data.json").read_text())
-    assert f"{found['prepare']['pairs_per_minute'] / 1e6:.1f}M pairs a minute are read and encoded" in readme
-    assert f"an epoch of {found['lengths'] / 1e6:.1f}M is planned in {found['plan']['seconds']:.0f} s" in readme
+    prepared, planned = found["prepare"], found["plan"]
+    rate, held = prepared["pairs_per_minute"] / 1e6, prepared["peak_gib"]
+    assert f"{rate:.1f}M pairs a minute are read and encoded, in {held:.1f} GiB" in readme
+    told = f"is planned in {planned['seconds']:.0f} s and {planned['peak_gib']:.1f} GiB"
+    assert f"an epoch of {found['lengths'] / 1e6:.1f}M {told}" in readme
     assert f"a worker makes batches of {found['load']['tokens_per_second'] / 1e6:.0f}M tokens a second" in readme
     assert f"a tokenizer is trained in {found['prepare']['tokenizer']:.0f} s besides" in readme
 
