@@ -278,8 +278,8 @@ def _take_single_steps(model: nn.Module) -> None:
     """Every recurrent layer as a loop over single steps, in the place of one call; the encoder's over padding too."""
 
     def loop(layer: Layer, x: Tensor, carried: Carried, weights: Weights) -> tuple[Tensor, Carried]:
-        of_inputs, of_state, *biases = weights
-        weights = (of_inputs, cast_once(of_state), biases[0], biases[1])
+        weight_ih, weight_hh, bias_ih, bias_hh = weights
+        weights = weight_ih, cast_once(weight_hh), bias_ih, bias_hh
         outputs = []
         for inputs in layer.inputs(x, weights).unbind(1):
             carried = layer.step(inputs, carried, weights)

@@ -50,8 +50,8 @@ def profiled(arm: str, *options: str) -> dict[str, float]:
         steps.step()
     times: Counter[str] = Counter()
     for _ in range(STEPS):
-        # What a profiler keeps comes to lie between the tensors, which then need new memory: one step at a time, and
-        # another after it, which takes the memory.
+        # One step at a time, after another that makes room: what a profiler keeps comes to lie between the tensors,
+        # which then need new memory.
         steps.step()
         with profile(activities=[ProfilerActivity.CPU]) as profiler:
             steps.step()

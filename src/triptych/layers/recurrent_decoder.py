@@ -260,7 +260,7 @@ def _of_layers(carried: Tensor) -> list[Carried]:
     return [layer.unbind(1) for layer in carried.unbind(1)]
 
 
-def cast_once(memory: Tensor) -> Tensor:
-    """The memory as autocast would cast it anew at every step."""
-    device = memory.device.type
-    return memory.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else memory
+def cast_once(x: Tensor) -> Tensor:
+    """As autocast would cast it anew at every step."""
+    device = x.device.type
+    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
