@@ -19,7 +19,7 @@ from triptych.search import Search
 from triptych.tokenizer import Tokenizer
 
 BATCH = 4096
-"""Source tokens of CTranslate2's batches; more gain nothing."""
+"""Source tokens of CTranslate2's batches: of 1,024 and 4,096 the faster."""
 SEARCH = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, n_best=1)
 
 
