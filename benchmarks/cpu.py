@@ -30,11 +30,12 @@ from hydra.utils import instantiate
 from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH
 from benchmarks.page import PARTS, write_page
-from triptych import accounting, runs
+from triptych.accounting import cost as accounting
 from triptych.data.corpus import Corpus
+from triptych.kernels.matmul import CPUINFO
 from triptych.layers.recurrent import has_bf16
-from triptych.products import CPUINFO
-from triptych.translator import Translator, load
+from triptych.runs import folder as runs
+from triptych.runs.trained_run import Translator, load
 
 RESULTS = Path(__file__).parent / "results"
 PEERS: dict[str, dict[str, Any]] = {

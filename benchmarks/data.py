@@ -55,7 +55,7 @@ def prepare(folder: Path, pairs: int) -> dict[str, float]:
     """Text to ids: read and check, train a BPE of 32,000 on a part, encode and store; then open it again."""
     from triptych.data import store
     from triptych.data.corpus import TextCorpus
-    from triptych.tokenizer import SentencePieceTrainer
+    from triptych.data.tokenizer import SentencePieceTrainer
 
     def corpus() -> TextCorpus:
         return TextCorpus(
@@ -111,13 +111,13 @@ def load(folder: Path, _: int) -> dict[str, float]:
     """Batches of 25,000 tokens a side, made by one worker: source and target tokens a second after the first batch."""
     from torch.utils.data import DataLoader
 
+    from triptych.contract.vocabulary import LanguageTags
     from triptych.data import batching
     from triptych.data.datamodule import StoredBatches
     from triptych.data.store import Store
-    from triptych.vocabulary import Marks
 
     (stored,) = (path for path in (folder / "cache" / "stores").iterdir() if not path.name.startswith("."))
-    store = Store(stored, "train", {0: Marks()})
+    store = Store(stored, "train", {0: LanguageTags()})
     made = StoredBatches(store)
     stream = batching.Stream(store.lengths, tokens=25_000, seed=1, size=1)
     sampler = batching.Sampler(stream, steps=min(500, stream.epoch_steps), first_step=0, accumulate=1, rank=0)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import torch
 
-from triptych.search import Search
-from triptych.tokenizer import Tokenizer
+from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.search import Search
 
 BATCH = 4096
 """Source tokens of CTranslate2's batches: of 1,024 and 4,096 the faster."""
@@ -25,7 +25,7 @@ SEARCH = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_lengt
 
 def ours(folder: Path) -> Callable[[list[str]], object]:
     from triptych import load
-    from triptych.training.allocator import keep_freed_memory
+    from triptych.kernels.malloc import keep_freed_memory
 
     keep_freed_memory()
     translator = load(folder)

@@ -31,18 +31,19 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from benchmarks.data import sentence_lengths
 from benchmarks.memory import bytes_of_step
 from benchmarks.text import Text
-from triptych import accounting, runs
-from triptych.batch import Batch
-from triptych.commands import schema
-from triptych.commands.hydra_app import conf_dir
+from triptych.accounting import cost as accounting
+from triptych.config import schema
+from triptych.config.composition import conf_dir
+from triptych.contract.batch import Batch
+from triptych.contract.model import TranslationModel
+from triptych.contract.vocabulary import Vocabulary
+from triptych.decoding.search import Search, decode
 from triptych.layers.attention import attend
-from triptych.layers.packing import Packing, visible
 from triptych.layers.recurrent import Carried, Layer, Weights
 from triptych.layers.recurrent_decoder import cast_once
-from triptych.models.base import TranslationModel
-from triptych.search import Search, decode
+from triptych.layers.sequence_layout import Packing, visible
+from triptych.runs import folder as runs
 from triptych.training.loss import TranslationLoss
-from triptych.vocabulary import Vocabulary
 
 ARTICLE_BUDGET = 1.57e18
 """FLOPs that the article gave its Transformer: 30 hours of a V100."""

@@ -21,13 +21,13 @@ from hydra.utils import instantiate
 
 from benchmarks.ours import ARMS, COMMON, keeping_logits
 from benchmarks.text import Text
-from triptych import accounting
-from triptych.batch import Batch
-from triptych.commands import schema
-from triptych.commands.hydra_app import conf_dir
-from triptych.models.base import TranslationModel
+from triptych.accounting import cost as accounting
+from triptych.config import schema
+from triptych.config.composition import conf_dir
+from triptych.contract.batch import Batch
+from triptych.contract.model import TranslationModel
+from triptych.contract.vocabulary import Vocabulary
 from triptych.training.loss import TranslationLoss
-from triptych.vocabulary import Vocabulary
 
 VOCABULARY, TOKENS = 32_000, 36_000
 """As many padded tokens a side as hold 25,000 targets, and some more."""

@@ -15,12 +15,12 @@ from hydra.utils import instantiate
 from torch import Tensor
 from torch.profiler import record_function
 
-from triptych.batch import Batch, Prediction
-from triptych.commands import schema
-from triptych.commands.hydra_app import conf_dir
-from triptych.commands.prepare import prepare
-from triptych.commands.training import data_of, task_of
-from triptych.products import fast_products
+from triptych.config import schema
+from triptych.config.composition import conf_dir
+from triptych.contract.batch import Batch, Prediction
+from triptych.kernels.matmul import fast_products
+from triptych.training.build import data_of, task_of
+from triptych.training.prepare import prepare
 
 COMMON = [
     "scale=multi30k",

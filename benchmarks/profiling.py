@@ -14,7 +14,7 @@ from collections import Counter
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.ours import Steps
-from triptych.training.allocator import keep_freed_memory
+from triptych.kernels.malloc import keep_freed_memory
 
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "linear")
 KINDS = {

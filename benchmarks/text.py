@@ -9,12 +9,12 @@ import torch
 from torch.utils.data import DataLoader
 
 from benchmarks.data import sentence_lengths
-from triptych.batch import Batch
+from triptych.contract.batch import Batch
+from triptych.contract.vocabulary import LanguageTags
 from triptych.data.batching import Planned, Sampler, Stream
 from triptych.data.datamodule import collate
-from triptych.data.ragged import Ragged
+from triptych.data.ragged_array import Ragged
 from triptych.data.store import MARKS
-from triptych.vocabulary import Marks
 
 
 class Text(torch.utils.data.Dataset[Batch]):
@@ -31,7 +31,7 @@ class Text(torch.utils.data.Dataset[Batch]):
         lengths = self.lengths[planned.rows] - MARKS
         src, tgt = (Ragged(random.integers(6, self.vocabulary, side.sum()), side) for side in lengths.T)
         index = np.asarray(planned.rows, dtype=np.int64)
-        return collate(src, tgt, index, planned.step_tokens, np.array([Marks()] * len(index)))
+        return collate(src, tgt, index, planned.step_tokens, np.array([LanguageTags()] * len(index)))
 
     def batches(self, steps: int, workers: int) -> Iterator[Batch]:
         sampler = Sampler(self.stream, steps=steps, first_step=0, accumulate=1, rank=0)

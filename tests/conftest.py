@@ -15,11 +15,11 @@ from hydra.utils import instantiate
 from hypothesis import settings
 from omegaconf import DictConfig
 
-from triptych.batch import Batch
-from triptych.commands import schema
-from triptych.commands.hydra_app import conf_dir
-from triptych.models.base import TranslationModel
-from triptych.vocabulary import Vocabulary
+from triptych.config import schema
+from triptych.config.composition import conf_dir
+from triptych.contract.batch import Batch
+from triptych.contract.model import TranslationModel
+from triptych.contract.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = Vocabulary(src_size=40, tgt_size=40, joint=True, src_tag=4, tgt_tag=5)

@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
-from triptych.metrics import corpus_scores
-from triptych.report.results import find_runs
-from triptych.report.rows import Row, read_rows
-from triptych.report.study import find_study
-from triptych.sweeps import read_arms
+from triptych.evaluation.metrics import corpus_scores
+from triptych.reports.rows import Row, read_rows
+from triptych.reports.stored_runs import find_runs
+from triptych.reports.study import find_study
+from triptych.sweeps.arms import read_arms
 
 REFERENCES = [f"the {a} {n} sees a {b} house near the {c} river ." for a, n, b, c in zip(
     ("old", "young", "tall", "small", "blue", "sad") * 5,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from triptych.translator import load
+    from triptych.runs.trained_run import load
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name == "load":  # imported when used: the command line starts without torch
-        from triptych.translator import load
+        from triptych.runs.trained_run import load
 
         return load
     raise AttributeError(f"module 'triptych' has no attribute '{name}'")

@@ -2,7 +2,7 @@
 
 import sys
 
-from triptych.cli import main
+from triptych.commands.cli import main
 
 
 def run() -> None:

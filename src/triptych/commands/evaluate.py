@@ -8,12 +8,12 @@ from pathlib import Path
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych import runs
-from triptych.commands import schema
-from triptych.commands.hydra_app import register_search, require_one_best, require_values, run
-from triptych.commands.types import check_types
+from triptych.config import schema
+from triptych.config.composition import register_search, require_one_best, require_values, run
+from triptych.config.types import check_types
 from triptych.data.corpus import Corpus
 from triptych.errors import UserError
+from triptych.runs import folder as runs
 
 
 def main(arguments: list[str]) -> int:
@@ -31,9 +31,11 @@ def evaluate(config: DictConfig) -> None:
     require_values(config)
     check_types(config)
     require_one_best("search", config.search)
-    from triptych import evaluation  # not before it is needed: --help and mistakes do not wait for it
-    from triptych.training.allocator import keep_freed_memory
-    from triptych.translator import load
+    from triptych.evaluation import (
+        splits as evaluation,  # not before it is needed: --help and mistakes do not wait for it
+    )
+    from triptych.kernels.malloc import keep_freed_memory
+    from triptych.runs.trained_run import load
 
     search = instantiate(config.search)
     keep_freed_memory()

@@ -7,9 +7,9 @@ from pathlib import Path
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych.commands import schema
-from triptych.commands.hydra_app import require_values, run
-from triptych.commands.types import check_types
+from triptych.config import schema
+from triptych.config.composition import require_values, run
+from triptych.config.types import check_types
 from triptych.errors import UserError
 
 CHECKED = 100
@@ -34,9 +34,9 @@ def export(config: DictConfig) -> None:
     folder = Path(config.output).expanduser()
     if folder.exists():
         raise UserError(f"output={folder} is there already; remove it, or give another folder.")
-    from triptych.export import TOLERANCE, compare_ctranslate2, to_ctranslate2
+    from triptych.export.ctranslate2 import TOLERANCE, compare_ctranslate2, to_ctranslate2
     from triptych.files import replacing
-    from triptych.translator import load
+    from triptych.runs.trained_run import load
 
     translator = load(config.run, config.checkpoint)
     lines = list(instantiate(translator.config.data).splits["validation"][0][:CHECKED])

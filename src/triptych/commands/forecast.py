@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import pandas as pd
 from rich.console import Console
 
-from triptych import accounting
-from triptych.commands import schema
-from triptych.commands.estimate import UTILISATION, Estimate, estimate
-from triptych.commands.sweep import arms_of
+from triptych.accounting import cost as accounting
+from triptych.config import schema
 from triptych.errors import UserError
-from triptych.report.formats import to_rich
-from triptych.report.tables import Table, time_unit
-from triptych.runs import telling
+from triptych.reports.formats import to_rich
+from triptych.reports.tables import Table, time_unit
+from triptych.runs.folder import display_overrides
+from triptych.sweeps.estimate import UTILISATION, Estimate, estimate
+from triptych.sweeps.sweep import arms_of
 
 FEWEST = 4
 """Optimizer steps that a speed is measured by; the first quarter warms up."""
@@ -68,7 +68,7 @@ def _estimate(
     except UserError as error:
         if alone:
             raise
-        raise UserError(f"{' '.join(telling(overrides))}: {error}") from error
+        raise UserError(f"{' '.join(display_overrides(overrides))}: {error}") from error
 
 
 def table(arms: Sequence[Estimate]) -> pd.DataFrame:

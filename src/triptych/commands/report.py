@@ -13,15 +13,15 @@ from rich.measure import Measurement
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.report import figures, formats, latex, significance, tables
-from triptych.report.keeping import keep
-from triptych.report.page import build_page
-from triptych.report.refusals import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
-from triptych.report.results import find_runs, test_sets
-from triptych.report.rows import Row, read_rows, runs_of
-from triptych.report.study import Published, Study, find_study, read_published, subfolders
-from triptych.report.tables import Table
-from triptych.sweeps import LEFT_OUT, read_arms
+from triptych.reports import figures, formats, latex, significance, tables
+from triptych.reports.archive import keep
+from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
+from triptych.reports.page import build_page
+from triptych.reports.rows import Row, read_rows, runs_of
+from triptych.reports.stored_runs import find_runs, test_sets
+from triptych.reports.study import Published, Study, find_study, read_published, subfolders
+from triptych.reports.tables import Table
+from triptych.sweeps.arms import LEFT_OUT, read_arms
 
 
 def main(argv: list[str]) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -15,13 +13,13 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from triptych import runs
-from triptych.commands import schema
-from triptych.commands.explain import explain
-from triptych.commands.hydra_app import run
-from triptych.commands.sweep import MULTIRUN, Sweep, arms_of, as_arm, rank_zero
+from triptych.config import schema
+from triptych.config.composition import run
+from triptych.config.explanations import explain
 from triptych.errors import UserError
 from triptych.files import remove_leftovers, require_folder
+from triptych.runs import folder as runs
+from triptych.sweeps.sweep import MULTIRUN, Sweep, arms_of, as_arm, rank_zero
 
 if TYPE_CHECKING:
     from triptych.data.corpus import Corpus
@@ -59,7 +57,7 @@ def main(arguments: list[str]) -> int:
 def job(config: DictConfig) -> None:
     try:
         train(config)
-    except runs.Busy as busy:
+    except runs.RunLocked as busy:
         raise UserError(f"another process trains {config.run_dir}; wait for it, or give another output=….") from busy
 
 
@@ -73,12 +71,12 @@ def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] =
 
     Raises:
         UserError: something that the config asks for cannot be.
-        Busy: another process has this run in hand.
+        RunLocked: another process has this run in hand.
     """
     # Not before they are needed: --help does not wait for them.
-    from triptych.commands.check import check
-    from triptych.commands.match import resolve_reference
-    from triptych.training.ranks import say
+    from triptych.config.validation import check
+    from triptych.sweeps.match import resolve_reference
+    from triptych.training.distributed import say
 
     check(config)
     output = Path(config.output).expanduser()
@@ -92,10 +90,10 @@ def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] =
     config.run_dir = str(runs.find(output, overrides, digest).path)
     OmegaConf.resolve(config)
     # The other ranks are of the same run.
-    with runs.held(output, digest, wait=wait) if rank_zero() else nullcontext():
+    with runs.run_lock(output, digest, wait=wait) if rank_zero() else nullcontext():
         folder = runs.find(output, overrides, digest)  # again: another process may have made it meanwhile
         config.run_dir = str(folder.path)
-        other = runs.begun(folder)
+        other = runs.started_by_other_code(folder)
         if folder.result.exists():
             say(f"finished before{', by other code' if other else ''}: {folder.path}")
             return
@@ -109,10 +107,11 @@ def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] =
 def _train_or_score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, digest: str, training: str) -> None:
     import lightning
 
-    from triptych.commands.scoring import adopt
-    from triptych.training.allocator import give_back_freed_memory, keep_freed_memory
+    from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
+    from triptych.training.build import quieten
     from triptych.training.devices import claimed
-    from triptych.training.ranks import say
+    from triptych.training.distributed import say
+    from triptych.training.scoring import adopt
 
     quieten()
     if rank_zero():
@@ -128,7 +127,7 @@ def _train_or_score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, 
         return
     # Of runs that share their weights one trains, and the others wait to score them.
     with (
-        runs.held(folder.path.parent, f"{training}.training", wait=True),
+        runs.run_lock(folder.path.parent, f"{training}.training", wait=True),
         claimed(config.strategy.accelerator, devices) as devices,
     ):
         trained = None if folder.last.exists() else runs.trained_alike(folder, training)
@@ -142,10 +141,10 @@ def _train_or_score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, 
 def _train(
     config: DictConfig, folder: runs.RunFolder, corpus: Corpus, digest: str, training: str, devices: int | list[int]
 ) -> None:
-    from triptych.commands.experiment import Experiment
-    from triptych.commands.prepare import prepare
     from triptych.training.callbacks import close
-    from triptych.training.ranks import say
+    from triptych.training.distributed import say
+    from triptych.training.experiment import Experiment
+    from triptych.training.prepare import prepare
 
     prepared = prepare(config, corpus)
     experiment = Experiment(config, folder, prepared, devices)
@@ -163,10 +162,3 @@ def _train(
         status = "success"
     finally:
         close(experiment.loggers, status)
-
-
-def quieten() -> None:
-    """Lightning's advice is for those who write its loops, not for those who run them."""
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    warnings.filterwarnings("ignore", module="lightning")
-    warnings.filterwarnings("ignore", message=".*(does not have many workers|lr_scheduler.step|weights_only).*")

@@ -7,9 +7,9 @@ import sys
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych.commands import schema
-from triptych.commands.hydra_app import register_search, require_values, run
-from triptych.commands.types import check_types
+from triptych.config import schema
+from triptych.config.composition import register_search, require_values, run
+from triptych.config.types import check_types
 from triptych.errors import UserError
 
 
@@ -28,8 +28,8 @@ def translate(config: DictConfig) -> None:
     """
     require_values(config)
     check_types(config)
-    from triptych.training.allocator import keep_freed_memory
-    from triptych.translator import load  # not before it is needed: --help and mistakes do not wait for it
+    from triptych.kernels.malloc import keep_freed_memory
+    from triptych.runs.trained_run import load  # not before it is needed: --help and mistakes do not wait for it
 
     search = instantiate(config.search)
     if search.n_best > 1 and not config.scores:

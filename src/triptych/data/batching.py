@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from triptych.batch import Batch
+from triptych.contract.batch import Batch
 from triptych.errors import UserError
 
 Rows = NDArray[np.integer]
@@ -25,7 +25,7 @@ Lengths = NDArray[np.integer]
 """(n, 2) tokens of source and target, special tokens counted as in ``Batch``."""
 
 
-def kinds(lengths: Lengths) -> tuple[Lengths, NDArray[np.intp]]:
+def unique_length_pairs(lengths: Lengths) -> tuple[Lengths, NDArray[np.intp]]:
     """The different rows of (n, 2) lengths, and for each of the n its place among them.
 
     Of a number that holds both sides, since NumPy takes minutes to sort millions of rows.

@@ -15,12 +15,12 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from triptych import lines
+from triptych.contract.vocabulary import SIDES
+from triptych.data import text_file as lines
 from triptych.data import toy
 from triptych.data.directions import Direction, Directions, Route
 from triptych.errors import UserError, require_at_least
 from triptych.files import replacing
-from triptych.vocabulary import SIDES
 
 TRAIN, VALIDATION = "train", "validation"
 _FORMAT = 1

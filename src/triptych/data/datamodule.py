@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from triptych.batch import Batch
+from triptych.contract.batch import Batch
+from triptych.contract.vocabulary import EOS, PAD, SIDES
 from triptych.data.batching import Lengths, Planned, Rows, Sampler, Stream, plan_sorted
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus, Pairs
-from triptych.data.ragged import Ragged
-from triptych.data.store import MARKS, Store
-from triptych.tokenizer import Tokenizer
-from triptych.vocabulary import EOS, PAD, SIDES
+from triptych.data.ragged_array import Ragged
+from triptych.data.store import SPECIAL_TOKENS, Store
+from triptych.data.tokenizer import Tokenizer
 
 SAMPLE = 10_000
 """Pairs by which it is known how much subword sampling makes of a text."""
@@ -67,7 +67,7 @@ class TranslationData(lightning.LightningDataModule):
         lengths, resample = stores[TRAIN].lengths, None
         if tokenizer.sampling > 0:
             resample = Resample(tokenizer, corpus.splits[TRAIN], stores[TRAIN])
-            lengths = resample.expected(lengths - MARKS) + MARKS
+            lengths = resample.expected(lengths - SPECIAL_TOKENS) + SPECIAL_TOKENS
         self._train = StoredBatches(stores[TRAIN], resample)
         self._validation = StoredBatches(stores[VALIDATION])
         self._validation_plan = _plan_alone(stores[VALIDATION], batch_tokens)
@@ -151,19 +151,19 @@ class StoredBatches(Dataset[Batch]):
 
     def __getitem__(self, planned: Planned) -> Batch:
         rows, step_tokens, seed = planned
-        index, marks = self.store.index[rows], self.store.marks(rows)
+        index, tags = self.store.index[rows], self.store.tags(rows)
         src, tgt = (self.store.rows(rows, side) for side in SIDES)
         if self.resample is not None:
             expected = self.resample.expected(np.stack([src.lengths, tgt.lengths], axis=1))
             src, tgt = self.resample([src, tgt], index, seed)
             step_tokens = step_tokens + np.array([len(src.flat), len(tgt.flat)]) - expected.sum(0)
-        return collate(src, tgt, index, step_tokens, marks)
+        return collate(src, tgt, index, step_tokens, tags)
 
 
-def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64], marks: NDArray[np.int64]) -> Batch:
-    """What ``Batch.from_ids`` does, of marks (B, 2), without a Python object a token."""
-    src_ids, src_lengths = _pad(src, begin=marks[:, :0], end=marks[:, 0])
-    tgt_ids, tgt_lengths = _pad(tgt, begin=marks[:, 1:], end=EOS)
+def collate(src: Ragged, tgt: Ragged, index: Rows, step_tokens: NDArray[np.int64], tags: NDArray[np.int64]) -> Batch:
+    """What ``Batch.from_ids`` does, of tags (B, 2), without a Python object a token."""
+    src_ids, src_lengths = _pad(src, begin=tags[:, :0], end=tags[:, 0])
+    tgt_ids, tgt_lengths = _pad(tgt, begin=tags[:, 1:], end=EOS)
     return Batch(
         src=src_ids,
         tgt=tgt_ids,

@@ -20,12 +20,12 @@ from filelock import FileLock
 from rich.console import Console
 from rich.progress import track
 
+from triptych.contract.vocabulary import SIDES
 from triptych.data.corpus import Pairs
-from triptych.data.ragged import Ragged, take
+from triptych.data.ragged_array import Ragged, take
+from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.tokenizer import Tokenizer
-from triptych.vocabulary import SIDES
 
 BLOCK = 20_000
 """Pairs encoded at a time: Python's lists of ids are some twenty times as large as the arrays made of them."""

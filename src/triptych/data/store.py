@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from triptych.contract.vocabulary import SIDES, LanguageTags
 from triptych.data.corpus import TRAIN, Corpus, Section
 from triptych.data.encoding import encode_split, growing
-from triptych.data.ragged import Ragged, take
-from triptych.tokenizer import Tokenizer
-from triptych.vocabulary import SIDES, Marks
+from triptych.data.ragged_array import Ragged, take
+from triptych.data.tokenizer import Tokenizer
 
 _FORMAT = 2
 """Of the stored ids; another one encodes every corpus anew."""
 
-MARKS = np.array([1, 2], np.int32)
+SPECIAL_TOKENS = np.array([1, 2], np.int32)
 """Tokens that a ``Batch`` adds to the pieces of a source, its end, and to those of a target, its beginning and end."""
 
 
@@ -30,7 +30,7 @@ class Store:
     Args:
         folder: where ``prepare`` has stored it.
         name: of the split.
-        marks: of the corpus' pairs, by the place in the split from which on they hold, in order.
+        tags: of the corpus' pairs, by the place in the split from which on they hold, in order.
 
     Attributes:
         name: of the split.
@@ -41,7 +41,7 @@ class Store:
         dropped: counts of the pairs left out, by reason: ``length`` and ``ratio``.
     """
 
-    def __init__(self, folder: Path, name: str, marks: Mapping[int, Marks]) -> None:
+    def __init__(self, folder: Path, name: str, tags: Mapping[int, LanguageTags]) -> None:
         meta = json.loads((folder / "meta.json").read_text())
         self.name = name
         self.max_length: int | None = meta["max_length"]
@@ -51,11 +51,11 @@ class Store:
         self.offsets = {side: _map(folder / f"{name}.{side}.offsets", np.dtype(np.int64)) for side in SIDES}
         self.index = _map(folder / f"{name}.index", np.dtype(np.int64))
         self._folder = folder
-        self._marks = marks
+        self._tags = tags
 
-    def __reduce__(self) -> tuple[type[Store], tuple[Path, str, Mapping[int, Marks]]]:
+    def __reduce__(self) -> tuple[type[Store], tuple[Path, str, Mapping[int, LanguageTags]]]:
         # A worker process opens the map anew instead of being sent a copy of the ids.
-        return Store, (self._folder, self.name, self._marks)
+        return Store, (self._folder, self.name, self._tags)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -66,7 +66,7 @@ class Store:
         lengths = np.empty((len(self), 2), np.int32)
         for i, side in enumerate(SIDES):
             lengths[:, i] = np.diff(self.offsets[side])
-        return lengths + MARKS
+        return lengths + SPECIAL_TOKENS
 
     def pair(self, i: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Bare source and target ids of pair ``i`` of this store."""
@@ -79,10 +79,10 @@ class Store:
         starts = offsets[rows]
         return take(self.ids[side], starts, offsets[rows + 1] - starts)
 
-    def marks(self, rows: Iterable[int] | NDArray[np.integer]) -> NDArray[np.int64]:
+    def tags(self, rows: Iterable[int] | NDArray[np.integer]) -> NDArray[np.int64]:
         """(B, 2) what the sources of the given pairs end in and what their targets begin with."""
-        starts, marks = np.array([*self._marks]), np.array([*self._marks.values()])
-        return marks[np.searchsorted(starts, self.index[np.asarray(rows)], side="right") - 1]
+        starts, tags = np.array([*self._tags]), np.array([*self._tags.values()])
+        return tags[np.searchsorted(starts, self.index[np.asarray(rows)], side="right") - 1]
 
     @property
     def report(self) -> list[str]:
@@ -129,14 +129,14 @@ def prepare(
                 dropped[name] = encode_split(unfinished, name, pairs, tokenizer, dtypes, *limits)
             meta = {"max_length": max_length, "max_length_ratio": max_length_ratio, "dropped": dropped}
             (unfinished / "meta.json").write_text(json.dumps({**meta, "dtypes": dtypes}))
-    return {name: Store(folder, name, _marks(corpus, tokenizer, name)) for name in corpus.splits}
+    return {name: Store(folder, name, _tags(corpus, tokenizer, name)) for name in corpus.splits}
 
 
-def _marks(corpus: Corpus, tokenizer: Tokenizer, split: str) -> dict[int, Marks]:
-    """The marks of a split's pairs, by the place from which on they hold."""
+def _tags(corpus: Corpus, tokenizer: Tokenizer, split: str) -> dict[int, LanguageTags]:
+    """The tags of a split's pairs, by the place from which on they hold."""
     starts = accumulate((section.size for section in corpus.sections[split]), initial=0)
 
-    def of(section: Section) -> Marks:
-        return tokenizer.marks(section.route[0], section.route[-1]) if corpus.mixed else Marks()
+    def of(section: Section) -> LanguageTags:
+        return tokenizer.tags(section.route[0], section.route[-1]) if corpus.mixed else LanguageTags()
 
     return {start: of(section) for start, section in zip(starts, corpus.sections[split], strict=False)}

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from triptych.layers.dropout import drop
-from triptych.layers.packing import Packing
+from triptych.kernels.dropout import drop
 from triptych.layers.positions import Rotary, rotate
+from triptych.layers.sequence_layout import Packing
 
 
 def attend(

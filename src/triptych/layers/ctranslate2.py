@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from triptych.errors import UserError
 from triptych.layers.attention import Attention
-from triptych.layers.embedding import TransformerInput, Vocabularies
+from triptych.layers.embedding import TiedEmbeddings, TransformerInput
 from triptych.layers.transformer import Block, FeedForward, Sizes, Stack
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MAX_LENGTH = 2048
 
 
 def specification(
-    vocabularies: Vocabularies, src_input: TransformerInput, encoder: Stack, tgt_input: TransformerInput, decoder: Stack
+    embeddings: TiedEmbeddings, src_input: TransformerInput, encoder: Stack, tgt_input: TransformerInput, decoder: Stack
 ) -> TransformerSpec:
     """An encoder-decoder's weights and shape; its vocabularies are not registered yet.
 
@@ -49,9 +49,9 @@ def specification(
         specs.TransformerEncoderSpec(len(encoder.blocks), **shape),
         specs.TransformerDecoderSpec(len(decoder.blocks), **shape),
     )
-    spec.encoder.embeddings[0].weight = array(vocabularies.src.weight)
-    spec.decoder.embeddings.weight = array(vocabularies.tgt.weight)
-    spec.decoder.projection.weight = array(vocabularies.output_weight)
+    spec.encoder.embeddings[0].weight = array(embeddings.src.weight)
+    spec.decoder.embeddings.weight = array(embeddings.tgt.weight)
+    spec.decoder.projection.weight = array(embeddings.output_weight)
     for stack, side, given in ((encoder, spec.encoder, src_input), (decoder, spec.decoder, tgt_input)):
         if encoder.rotary_size is None:
             side.position_encodings.encodings = array(table(given, sizes))

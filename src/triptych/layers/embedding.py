@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError, require_one_of
-from triptych.layers.dropout import Dropout
+from triptych.kernels.dropout import Dropout
 from triptych.layers.positions import Positions
-from triptych.vocabulary import Vocabulary
 
 TYINGS = ("none", "decoder", "three_way")
 
 
-class Vocabularies(nn.Module):
+class TiedEmbeddings(nn.Module):
     """The source embedding, the target embedding and the output projection.
 
     Tying: ``none``; ``decoder``, the target embedding is the output projection; ``three_way``, all are one matrix

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from triptych.layers.dropout import Dropout
-from triptych.layers.shared import Product
+from triptych.kernels.dropout import Dropout
+from triptych.kernels.loop_matmul import Product
 
 Carried = tuple[Tensor, ...]
 """What one layer carries from step to step, each (B, H): (h, c) of an LSTM, (h,) of a GRU."""

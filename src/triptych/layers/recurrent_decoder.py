@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from triptych.layers.alignment import Alignment
-from triptych.layers.dropout import Dropout
+from triptych.contract.decoder_state import DecoderState
+from triptych.kernels.dropout import Dropout
+from triptych.kernels.loop_matmul import Product, Shared
 from triptych.layers.recurrent import Carried, Encoder, Layer, Weights, add_residual, init_gates
-from triptych.layers.shared import Product, Shared
-from triptych.state import State
+from triptych.layers.rnn_attention import Alignment
 
 
 class Loop(NamedTuple):
@@ -28,7 +28,7 @@ class Loop(NamedTuple):
     """
 
     weights: list[Weights]
-    state: State
+    state: DecoderState
     product: Product
 
 
@@ -116,7 +116,7 @@ class RecurrentDecoder(nn.Module):
     def layers(self) -> list[Layer]:
         return [layer for layer in self.stack if isinstance(layer, Layer)]
 
-    def start(self, memory: Tensor, finals: list[Carried], mask: Tensor) -> State:
+    def start(self, memory: Tensor, finals: list[Carried], mask: Tensor) -> DecoderState:
         """The state before the first step.
 
         Args:
@@ -135,9 +135,9 @@ class RecurrentDecoder(nn.Module):
             sentence = {"keys": keys, "memory": cast_once(memory), "mask": mask}
         if self.entry is not None and not self.asks_first:
             hypothesis["fed"] = carried.new_zeros(len(memory), self.output.out_features)
-        return State(sentence, hypothesis)
+        return DecoderState(sentence, hypothesis)
 
-    def forward(self, embedded: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
+    def forward(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, Tensor | None, DecoderState]:
         """Some steps, one or all.
 
         Args:
@@ -156,9 +156,9 @@ class RecurrentDecoder(nn.Module):
         else:
             hidden, weights, carried, fed = self._one_by_one(x, first, state, fed)
         new = {"carried": torch.stack([torch.stack(layer, 1) for layer in carried], 1)}
-        return hidden, weights, State(state.sentence, new if fed is None else {**new, "fed": fed})
+        return hidden, weights, DecoderState(state.sentence, new if fed is None else {**new, "fed": fed})
 
-    def _at_once(self, x: Tensor, carried: list[Carried], state: State) -> tuple[Tensor, Tensor | None]:
+    def _at_once(self, x: Tensor, carried: list[Carried], state: DecoderState) -> tuple[Tensor, Tensor | None]:
         for i, layer in enumerate(self.layers):
             output, carried[i] = layer(x if i == 0 else self.dropout(x), carried[i])
             x = add_residual(x, output, i, self.residual)
@@ -168,7 +168,7 @@ class RecurrentDecoder(nn.Module):
         return self._hidden(x, context), weights
 
     def _one_by_one(
-        self, x: Tensor, first: Tensor, state: State, fed: Tensor | None
+        self, x: Tensor, first: Tensor, state: DecoderState, fed: Tensor | None
     ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
         outputs, attended = [], []
         weights = [layer.weights for layer in self.layers]
@@ -234,7 +234,7 @@ class RecurrentDecoder(nn.Module):
             x = add_residual(x, new[i][0], i, self.residual)
         return x, new
 
-    def _attend(self, query: Tensor, state: State, product: Product = torch.matmul) -> tuple[Tensor, Tensor]:
+    def _attend(self, query: Tensor, state: DecoderState, product: Product = torch.matmul) -> tuple[Tensor, Tensor]:
         """Queries (B, T, H) to contexts (B, T, M) and weights (B, T, S); the hypotheses of a sentence ask together."""
         assert self.alignment is not None
         keys, memory, mask = (state.sentence[name] for name in ("keys", "memory", "mask"))

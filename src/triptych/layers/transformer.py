@@ -13,13 +13,13 @@ from typing import Any, cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from triptych.contract.decoder_state import DecoderState
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
+from triptych.kernels.dropout import Dropout
 from triptych.layers.attention import Attention
-from triptych.layers.cache import Cache, see_newest
-from triptych.layers.dropout import Dropout
-from triptych.layers.packing import Packing
+from triptych.layers.kv_cache import Cache, see_newest
 from triptych.layers.positions import KINDS, Rotary, rotary
-from triptych.state import State
+from triptych.layers.sequence_layout import Packing
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
@@ -212,7 +212,7 @@ class Stack(nn.Module):
         """The rotations of positions (B or 1, T), where this stack uses them."""
         return None if self.rotary_size is None else rotary(positions, self.rotary_size)
 
-    def step(self, x: Tensor, position: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, x: Tensor, position: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """One step of decoding: the W hypotheses of a sentence are W positions of one sequence, each of which sees its
         own past alone.
 
@@ -239,7 +239,7 @@ class Stack(nn.Module):
             memory_mask = sentence.get("memory_mask")
             x = block(x, packing, mask=mask, by=by, past=cache, memory=memory, memory_mask=memory_mask)
             sentence |= cache.tensors(i)
-        return x, State(sentence, {"visible": visible})
+        return x, DecoderState(sentence, {"visible": visible})
 
     def flops(self, queries: int, memory: int = 0) -> int:
         """Of one forward pass; as ``Block.flops``."""

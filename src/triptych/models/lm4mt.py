@@ -7,15 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from triptych.batch import Batch, Prediction
+from triptych.contract.batch import Batch, Prediction
+from triptych.contract.decoder_state import DecoderState
+from triptych.contract.model import AttentionMap, Trace, TranslationModel
+from triptych.contract.vocabulary import BOS, EOS, PAD, Vocabulary
 from triptych.errors import UserError, require_at_least, require_one_of
-from triptych.layers.cache import Cache
-from triptych.layers.embedding import TransformerInput, Vocabularies
-from triptych.layers.packing import Packing, places, select, wide
+from triptych.layers.embedding import TiedEmbeddings, TransformerInput
+from triptych.layers.kv_cache import Cache
+from triptych.layers.sequence_layout import Packing, padding_mask, places, select, wide
 from triptych.layers.transformer import Sizes, Stack
-from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask
-from triptych.state import State
-from triptych.vocabulary import BOS, EOS, PAD, Vocabulary
 
 SOURCE_ATTENTIONS = ("causal", "bidirectional")
 
@@ -35,7 +35,7 @@ class LM4MT(TranslationModel):
         num_layers: blocks of the one stack.
         language_tags: begin each side with its tag.
         source_attention: ``causal`` or ``bidirectional``.
-        tying: as in ``Vocabularies``; there is one embedding, so ``decoder`` and ``three_way`` are the same.
+        tying: as in ``TiedEmbeddings``; there is one embedding, so ``decoder`` and ``three_way`` are the same.
         max_length: rows of a table of learned positions, for source and target together.
 
     Raises:
@@ -91,7 +91,7 @@ class LM4MT(TranslationModel):
         )
         self.causal = source_attention == "causal"
         self.tags = (vocabulary.src_tag, vocabulary.tgt_tag) if language_tags else None
-        self.vocabularies = Vocabularies(vocabulary=vocabulary, size=d_model, tying=tying, one_input=True)
+        self.embeddings = TiedEmbeddings(vocabulary=vocabulary, size=d_model, tying=tying, one_input=True)
         self.input = TransformerInput(
             d_model=d_model, positions=positions, max_length=max_length, dropout=embedding_dropout
         )
@@ -103,7 +103,7 @@ class LM4MT(TranslationModel):
         packing = Packing.of(batch.src_lengths + batch.tgt_lengths - 1, batch.host_lengths.sum(0) - 1, inputs.shape[1])
         self.input.positions.check_length(int(batch.host_lengths.sum(0).max()) - 1)
         positions = torch.arange(inputs.shape[1], device=joint.device).unsqueeze(0)
-        x = packing.pack(self.input(self.vocabularies.tgt, inputs, positions))
+        x = packing.pack(self.input(self.embeddings.tgt, inputs, positions))
         rotations = self.stack.rotations(positions)
         mask = None if self.causal else prefix_mask(inputs.shape[1], batch.src_lengths)
         traces = (None if trace is None else trace.setdefault("sequence", []), None)
@@ -117,7 +117,7 @@ class LM4MT(TranslationModel):
             kept = torch.cat([places(predicts == -1, num_source), kept])
         return Prediction(
             hidden=self.stack.norm(select(x, kept)),
-            weight=self.vocabularies.output_weight,
+            weight=self.embeddings.output_weight,
             targets=packing.pack(joint[:, 1:]).index_select(0, kept),
             num_source=num_source if self.causal else 0,
         )
@@ -145,11 +145,11 @@ class LM4MT(TranslationModel):
         """Target ids, the ``<s>`` before them replaced by the target's tag; a tag that is there stays."""
         return tgt if self.tags is None else tgt.masked_fill(tgt == BOS, self.tags[1])
 
-    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+    def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         self.input.positions.check_length(src.shape[1])
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
         packing = Packing.of(src_lengths, src_lengths.numpy(force=True), src.shape[1])
-        x = packing.pack(self.input(self.vocabularies.tgt, self.prefix(src, src_lengths), positions))
+        x = packing.pack(self.input(self.embeddings.tgt, self.prefix(src, src_lengths), positions))
         rotations = self.stack.rotations(positions)
         visible = padding_mask(src, src_lengths)
         sentence = {"position": src_lengths}
@@ -158,14 +158,14 @@ class LM4MT(TranslationModel):
             cache = Cache()
             x = block(x, packing, mask=mask, causal=self.causal, by=rotations, past=cache)
             sentence |= cache.tensors(i)
-        return State(sentence, {"visible": visible[:, 0, 0]})
+        return DecoderState(sentence, {"visible": visible[:, 0, 0]})
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         position = state.sentence["position"].unsqueeze(1)
         self.input.positions.check(position)
-        x = self.input(self.vocabularies.tgt, self.suffix(tokens.view(len(position), -1)), position)
+        x = self.input(self.embeddings.tgt, self.suffix(tokens.view(len(position), -1)), position)
         x, state = self.stack.step(x.flatten(0, 1), position, state)
-        return self.stack.norm(x) @ self.vocabularies.output_weight.T, state
+        return self.stack.norm(x) @ self.embeddings.output_weight.T, state
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         self.stack.compile(*args, **kwargs)
@@ -180,18 +180,18 @@ class LM4MT(TranslationModel):
         return (
             self.stack.flops(src_length + tgt_length - 1)
             + self.source_prediction_flops(src_length)
-            + 2 * (tgt_length - 1) * self.vocabularies.output_weight.numel()
+            + 2 * (tgt_length - 1) * self.embeddings.output_weight.numel()
         )
 
     def source_prediction_flops(self, src_length: int) -> int:
-        return 2 * (src_length - 1) * self.vocabularies.output_weight.numel() if self.causal else 0
+        return 2 * (src_length - 1) * self.embeddings.output_weight.numel() if self.causal else 0
 
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         self.input.positions.check_length(src_length + tgt_length - 1)
 
     @property
     def embedding_parameters(self) -> int:
-        return self.vocabularies.num_parameters
+        return self.embeddings.num_parameters
 
 
 def prefix_mask(length: int, src_lengths: Tensor) -> Tensor:

@@ -12,14 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from triptych.batch import Batch, Prediction
+from triptych.contract.batch import Batch, Prediction
+from triptych.contract.decoder_state import DecoderState
+from triptych.contract.model import AttentionMap, Trace, TranslationModel
+from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
-from triptych.layers.embedding import Vocabularies
+from triptych.layers.embedding import TiedEmbeddings
 from triptych.layers.recurrent import CELLS, Encoder
 from triptych.layers.recurrent_decoder import RecurrentDecoder
-from triptych.models.base import AttentionMap, Trace, TranslationModel, keep_targets, padding_mask
-from triptych.state import State
-from triptych.vocabulary import Vocabulary
+from triptych.layers.sequence_layout import keep_targets, padding_mask
 
 LUONG_SCORES = ("dot", "general", "concat", "scaled_dot")
 
@@ -48,7 +49,7 @@ class RNN(TranslationModel):
             layer; or the ``bottom`` layer's, and it enters all of them (GNMT, Wu et al. 2016, section 3).
         input_feeding: with luong, the last hidden vector enters the bottom layer (Luong et al. 2015, section 3.3).
         dropout: on the input of every layer and of W_o (Zaremba et al. 2014).
-        tying: which vocabulary matrices are one, see ``Vocabularies``.
+        tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
 
     Raises:
         UserError: a value that is not allowed, or one that the others leave without effect.
@@ -87,7 +88,7 @@ class RNN(TranslationModel):
                 "or more, or model.residual=false."
             )
         scores = {"none": None, "bahdanau": "additive", "luong": score or "general"}
-        self.vocabularies = Vocabularies(vocabulary=vocabulary, size=embedding_size, tying=tying)
+        self.embeddings = TiedEmbeddings(vocabulary=vocabulary, size=embedding_size, tying=tying)
         # As in a Transformer: rows whose variance suits the output layer are too small for gates to tell apart.
         self.scale = embedding_size**0.5
         self.encoder = Encoder(
@@ -113,28 +114,28 @@ class RNN(TranslationModel):
         )
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
-        inputs = self.scale * self.vocabularies.tgt(batch.tgt[:, :-1])
+        inputs = self.scale * self.embeddings.tgt(batch.tgt[:, :-1])
         x, weights, _ = self.decoder(inputs, self._read(batch.src, batch.src_lengths, batch.host_lengths[0]))
         if trace is not None and weights is not None:
             trace.setdefault("cross", []).append(weights.detach().unsqueeze(1))
         hidden, targets = keep_targets(x, batch)
         return Prediction(
             hidden=hidden,
-            weight=self.vocabularies.output_weight,
+            weight=self.embeddings.output_weight,
             targets=targets,
             num_source=0,
         )
 
-    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+    def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         return self._read(src, src_lengths, src_lengths.numpy(force=True))
 
-    def _read(self, src: Tensor, src_lengths: Tensor, host_lengths: NDArray[np.int64]) -> State:
-        memory, finals = self.encoder(self.scale * self.vocabularies.src(src), host_lengths)
+    def _read(self, src: Tensor, src_lengths: Tensor, host_lengths: NDArray[np.int64]) -> DecoderState:
+        memory, finals = self.encoder(self.scale * self.embeddings.src(src), host_lengths)
         return self.decoder.start(memory, finals, padding_mask(src, src_lengths).squeeze(1))
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        hidden, _, state = self.decoder(self.scale * self.vocabularies.tgt(tokens.unsqueeze(1)), state)
-        return hidden.squeeze(1) @ self.vocabularies.output_weight.T, state
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        hidden, _, state = self.decoder(self.scale * self.embeddings.tgt(tokens.unsqueeze(1)), state)
+        return hidden.squeeze(1) @ self.embeddings.output_weight.T, state
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         self.decoder.compile(*args, **kwargs)
@@ -152,12 +153,12 @@ class RNN(TranslationModel):
         return (
             self.encoder.flops(src_length)
             + self.decoder.flops(src_length, steps)
-            + 2 * steps * self.vocabularies.output_weight.numel()
+            + 2 * steps * self.embeddings.output_weight.numel()
         )
 
     @property
     def embedding_parameters(self) -> int:
-        return self.vocabularies.num_parameters
+        return self.embeddings.num_parameters
 
 
 def check_attention(attention: str, score: str | None, attention_layer: str, input_feeding: bool) -> None:

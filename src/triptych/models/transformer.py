@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from triptych.batch import Batch, Prediction
+from triptych.contract.batch import Batch, Prediction
+from triptych.contract.decoder_state import DecoderState
+from triptych.contract.model import AttentionMap, Trace, TranslationModel
+from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import require_at_least
-from triptych.layers.embedding import TransformerInput, Vocabularies
-from triptych.layers.packing import Packing, widen
+from triptych.layers.embedding import TiedEmbeddings, TransformerInput
+from triptych.layers.sequence_layout import Packing, padding_mask, widen
 from triptych.layers.transformer import Sizes, Stack
-from triptych.models.base import AttentionMap, Trace, TranslationModel, padding_mask
-from triptych.state import State
-from triptych.vocabulary import Vocabulary
 
 
 class Transformer(TranslationModel):
@@ -24,7 +24,7 @@ class Transformer(TranslationModel):
     Args:
         vocabulary: sizes of the vocabularies.
         encoder_layers, decoder_layers: blocks of each stack.
-        tying: which vocabulary matrices are one, see ``Vocabularies``.
+        tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
         max_length: rows of a table of learned positions.
         d_model to embedding_dropout: what the blocks share, see ``Sizes``.
 
@@ -75,7 +75,7 @@ class Transformer(TranslationModel):
             embedding_dropout=embedding_dropout,
         )
         require_at_least(1, "model", encoder_layers=encoder_layers, decoder_layers=decoder_layers)
-        self.vocabularies = Vocabularies(vocabulary=vocabulary, size=d_model, tying=tying)
+        self.embeddings = TiedEmbeddings(vocabulary=vocabulary, size=d_model, tying=tying)
         make_input = partial(
             TransformerInput,
             d_model=d_model,
@@ -95,7 +95,7 @@ class Transformer(TranslationModel):
         memory = self.encode(ids, src, mask, trace)
         packing = Packing.of(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, tgt.shape[1])
         positions = torch.arange(tgt.shape[1], device=tgt.device).unsqueeze(0)
-        x = packing.pack(self.tgt_input(self.vocabularies.tgt, tgt, positions))
+        x = packing.pack(self.tgt_input(self.embeddings.tgt, tgt, positions))
         rotations = self.decoder.rotations(positions)
         traces = (None, None) if trace is None else (trace.setdefault("decoder", []), trace.setdefault("cross", []))
         for block in self.decoder:
@@ -103,7 +103,7 @@ class Transformer(TranslationModel):
             x = block(x, packing, causal=True, by=rotations, memory=read, memory_mask=mask, traces=traces)
         return Prediction(
             hidden=self.decoder.norm(packing.tokens(x)),
-            weight=self.vocabularies.output_weight,
+            weight=self.embeddings.output_weight,
             targets=packing.tokens(packing.pack(targets)),
             num_source=0,
         )
@@ -111,14 +111,14 @@ class Transformer(TranslationModel):
     def encode(self, src: Tensor, packing: Packing, mask: Tensor, trace: Trace | None = None) -> Tensor:
         """Sources (B, S), visible where mask (B, 1, 1, S) is True, to the packed memory (N, d_model)."""
         positions = torch.arange(src.shape[1], device=src.device).unsqueeze(0)
-        x = packing.pack(self.src_input(self.vocabularies.src, src, positions))
+        x = packing.pack(self.src_input(self.embeddings.src, src, positions))
         rotations = self.encoder.rotations(positions)
         traces = (None if trace is None else trace.setdefault("encoder", []), None)
         for block in self.encoder:
             x = block(x, packing, mask=mask, by=rotations, traces=traces)
         return self.encoder.norm(x)
 
-    def start(self, src: Tensor, src_lengths: Tensor) -> State:
+    def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         self.src_input.positions.check_length(src.shape[1])
         mask = padding_mask(src, src_lengths)
         packing = Packing.of(src_lengths, src_lengths.numpy(force=True), src.shape[1])
@@ -126,14 +126,14 @@ class Transformer(TranslationModel):
         sentence = {"memory_mask": mask, "position": torch.zeros_like(src_lengths)}
         for i, block in enumerate(self.decoder):
             sentence[f"memory_key.{i}"], sentence[f"memory_value.{i}"] = block.read(memory, packing)
-        return State(sentence, {"visible": src.new_empty(len(src), 0, dtype=torch.bool)})
+        return DecoderState(sentence, {"visible": src.new_empty(len(src), 0, dtype=torch.bool)})
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         position = state.sentence["position"].unsqueeze(1)
         self.tgt_input.positions.check(position)
-        x = self.tgt_input(self.vocabularies.tgt, tokens.view(len(position), -1), position)
+        x = self.tgt_input(self.embeddings.tgt, tokens.view(len(position), -1), position)
         x, state = self.decoder.step(x.flatten(0, 1), position, state)
-        return self.decoder.norm(x) @ self.vocabularies.output_weight.T, state
+        return self.decoder.norm(x) @ self.embeddings.output_weight.T, state
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         self.encoder.compile(*args, **kwargs)
@@ -154,7 +154,7 @@ class Transformer(TranslationModel):
         return (
             self.encoder.flops(src_length)
             + self.decoder.flops(steps, src_length)
-            + 2 * steps * self.vocabularies.output_weight.numel()
+            + 2 * steps * self.embeddings.output_weight.numel()
         )
 
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
@@ -164,8 +164,8 @@ class Transformer(TranslationModel):
     def ctranslate2(self) -> Any:
         from triptych.layers.ctranslate2 import specification  # its package is an extra
 
-        return specification(self.vocabularies, self.src_input, self.encoder, self.tgt_input, self.decoder)
+        return specification(self.embeddings, self.src_input, self.encoder, self.tgt_input, self.decoder)
 
     @property
     def embedding_parameters(self) -> int:
-        return self.vocabularies.num_parameters
+        return self.embeddings.num_parameters

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.accounting import TRAINING
-from triptych.data.batching import Stream, kinds
-from triptych.models.base import TranslationModel
+from triptych.accounting.cost import TRAINING
+from triptych.contract.model import TranslationModel
+from triptych.data.batching import Stream, unique_length_pairs
 
 
 def total_steps(
@@ -73,7 +73,7 @@ def steps_for_flops(stream: Stream, flops: float, model: TranslationModel, autoe
 
 def pair_flops(stream: Stream, model: TranslationModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Of training on each pair, forward and backward: in all, and what predicting the source takes of it."""
-    different, places = kinds(stream.lengths)
+    different, places = unique_length_pairs(stream.lengths)
     of_kind = [(model.flops(src, tgt), model.source_prediction_flops(src)) for src, tgt in different.tolist()]
     whole, source = TRAINING * np.array(of_kind, np.float64)[places].T
     return whole, source

@@ -16,15 +16,15 @@ from lightning.pytorch.callbacks import Callback, ModelCheckpoint, RichProgressB
 from lightning.pytorch.loggers import Logger, WandbLogger
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
+from triptych.contract.vocabulary import LanguageTags
 from triptych.data.store import Store
+from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.search import Search, decode
+from triptych.evaluation.metrics import corpus_scores
 from triptych.files import replacing
-from triptych.metrics import corpus_scores
-from triptych.products import fast_products
-from triptych.search import Search, decode
-from triptych.tokenizer import Tokenizer
-from triptych.training.ranks import gather
-from triptych.training.task import TranslationTask
-from triptych.vocabulary import Marks
+from triptych.kernels.matmul import fast_products
+from triptych.training.distributed import gather
+from triptych.training.module import TranslationTask
 
 
 class ValidationBleu(Callback):
@@ -52,7 +52,7 @@ class ValidationBleu(Callback):
         samples: int,
     ) -> None:
         self.sources = [store.pair(i)[0].tolist() for i in range(len(store))]
-        self.marks = [Marks(*marks) for marks in store.marks(range(len(store))).tolist()]
+        self.tags = [LanguageTags(*tags) for tags in store.tags(range(len(store))).tolist()]
         self.lines = lines
         self.tokenizer = tokenizer
         self.search = search
@@ -75,7 +75,7 @@ class ValidationBleu(Callback):
                 search=self.search,
                 search_tokens=self.search_tokens,
                 device=task.device,
-                marks=[self.marks[i] for i in mine],
+                tags=[self.tags[i] for i in mine],
             )
         texts = dict(zip(mine, self.tokenizer.decode([h[0].tokens for h in found], "tgt"), strict=True))
         texts = {i: text for part in gather(texts) for i, text in part.items()}

@@ -1,0 +1,63 @@
+"""The command line: names the commands, and turns users' mistakes into one sentence."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+COMMANDS = {
+    "train": "train a model, translate the test sets, write result.json",
+    "forecast": "say what a run or a sweep will cost, before anything is trained",
+    "evaluate": "translate and score a split with a trained run",
+    "translate": "translate standard input with a trained run",
+    "export": "write a trained run in the form of another program: format=ctranslate2",
+    "report": "print the table of the runs below a folder, and write it as Markdown, LaTeX, CSV and HTML",
+}
+
+
+def main() -> int:
+    """Runs the command that ``sys.argv`` names; the exit status."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if arguments[0] == "--version":
+        from triptych import __version__
+
+        print(__version__)
+        return 0
+    name = arguments[0]
+    if name not in COMMANDS:
+        print(f"triptych: '{name}' is no command; choose one of {', '.join(COMMANDS)}.", file=sys.stderr)
+        return 2
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that errors reach us, and we say them in one sentence
+    try:
+        return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 141
+    except Exception as error:
+        from triptych.config.explanations import explain
+
+        sentences = [explain(one) for one in (error.exceptions if isinstance(error, ExceptionGroup) else [error])]
+        if None in sentences:
+            raise
+        for sentence in dict.fromkeys(sentences):
+            print(f"triptych: {sentence}", file=sys.stderr)
+        return 2
+
+
+def usage() -> str:
+    lines = [f"  {name:10} {what}" for name, what in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: triptych COMMAND [key=value ...]",
+            "       triptych report FOLDER",
+            "",
+            *lines,
+            "",
+            "triptych COMMAND --help shows a command's keys.",
+        ]
+    )

@@ -1,0 +1,156 @@
+"""Plotly figures of the runs. An arm has one colour in all of them, legible on light and on dark ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from triptych.reports.rows import Row
+
+PALETTE = ("#0a84c6", "#e0701a", "#129e77", "#c9579b", "#8a6fd1", "#b08d00", "#5a8f29", "#c8453b")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
+GREY = "#737c88"
+GRID = "rgba(128, 128, 128, 0.22)"
+
+METRICS = {"loss": ("Validation loss (nats a token)", ".4f"), "bleu": ("Validation BLEU", ".2f")}
+"""The validation metrics that runs log: their axes' titles and how their values are printed."""
+PROGRESS = {
+    "step": ("steps", "optimizer steps"),
+    "tokens": ("tokens", "training tokens, source and target"),
+    "flops": ("FLOPs", "training FLOPs (analytic, interpolated by tokens)"),
+    "hours": ("hours", "hours of training (interpolated by tokens)"),
+}
+"""What a curve can be drawn over: the columns of ``Run.curve``, their buttons and their axes' titles."""
+
+
+def colours(rows: Sequence[Row]) -> dict[str, str]:
+    """A colour an arm, by its label; they repeat after eight, and then the markers tell arms apart."""
+    return {row.label: PALETTE[i % len(PALETTE)] for i, row in enumerate(rows)}
+
+
+def bleu_by_length(rows: Sequence[Row], test_set: str) -> go.Figure | None:
+    """BLEU of each range of source lengths (words), a line an arm: mean over seeds, whiskers of one std (ddof=1).
+
+    None if no run has such figures.
+    """
+    figure = go.Figure()
+    styles = _styles(rows)
+    buckets: dict[str, int] = {}
+    for row in rows:
+        found = [part for run in row.runs for part in run.tests.get(test_set, {}).get("by_length") or []]
+        frame = pd.DataFrame(found, columns=["label", "low", "sentences", "bleu"]).dropna(subset="bleu")
+        if frame.empty:
+            continue
+        buckets |= dict(zip(frame["label"], frame["low"], strict=True))
+        means = frame.groupby(["low", "label"], as_index=False).agg(
+            bleu=("bleu", "mean"), std=("bleu", "std"), sentences=("sentences", "first")
+        )
+        figure.add_scatter(
+            x=means["label"].tolist(),
+            y=means["bleu"].tolist(),
+            error_y={"array": means["std"].tolist(), "visible": bool(means["std"].notna().any()), "thickness": 1.2},
+            customdata=means["sentences"].tolist(),
+            hovertemplate="%{y:.2f} BLEU, %{customdata} sentences",
+            name=row.label,
+            mode="lines+markers",
+            **styles[row.label],
+        )
+    if not buckets:
+        return None
+    _dress(figure, x="source length (words)", y=f"BLEU, {test_set}")
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=sorted(buckets, key=lambda b: buckets[b]))
+    return figure
+
+
+def bleu_by_parameters(rows: Sequence[Row], test_set: str) -> go.Figure | None:
+    """BLEU over all parameters, on a logarithmic axis, a point a run. None if no run was scored on the test set."""
+    figure = go.Figure()
+    styles = _styles(rows)
+    for row in rows:
+        found = [run for run in row.finished if test_set in run.tests]
+        if found:
+            figure.add_scatter(
+                x=[run.result["model"]["parameters"] for run in found if run.result],
+                y=[run.tests[test_set]["bleu"] for run in found],
+                customdata=[run.seed for run in found],
+                hovertemplate="%{y:.2f} BLEU, %{x:,} parameters, seed %{customdata}",
+                name=row.label,
+                mode="markers",
+                marker=styles[row.label]["marker"],
+            )
+    if not figure.data:
+        return None
+    _dress(figure, x="parameters", y=f"BLEU, {test_set}")
+    figure.update_xaxes(type="log")
+    figure.update_layout(hovermode="closest")
+    return figure
+
+
+def validation(rows: Sequence[Row], metric: str) -> go.Figure | None:
+    """A validation metric over steps, or over tokens, FLOPs or hours where a button asks for it; a line a seed.
+
+    None if no run has logged it.
+    """
+    figure = go.Figure()
+    styles = _styles(rows)
+    title, form = METRICS[metric]
+    axes: dict[str, list[list[float]]] = {name: [] for name in PROGRESS}
+    for row in rows:
+        curves = [(run, curve) for run in row.runs if not (curve := run.curve(metric)).empty]
+        for i, (run, curve) in enumerate(curves):
+            for name, values in axes.items():
+                values.append(curve[name].tolist())
+            seed = "" if run.seed is None else f", seed {run.seed}"
+            figure.add_scatter(
+                x=curve["step"].tolist(),
+                y=curve["value"].tolist(),
+                hovertemplate=f"%{{y:{form}}}{seed}",
+                name=row.label,
+                legendgroup=row.label,
+                showlegend=i == 0,
+                mode="lines+markers",
+                **styles[row.label],
+            )
+    if not figure.data:
+        return None
+    _dress(figure, x=PROGRESS["step"][1], y=title)
+    buttons = [
+        {"label": button, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": axis}]}
+        for name, (button, axis) in PROGRESS.items()
+    ]
+    menu = {"type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"}
+    figure.update_layout(
+        updatemenus=[
+            {**menu, "buttons": buttons, "bgcolor": "rgba(0,0,0,0)", "bordercolor": GRID, "font": {"color": GREY}}
+        ]
+    )
+    return figure
+
+
+def _styles(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, object]]]:
+    return {
+        label: {
+            "line": {"color": colour, "width": 2},
+            "marker": {"color": colour, "size": 7, "symbol": SYMBOLS[i // len(PALETTE) % len(SYMBOLS)]},
+        }
+        for i, (label, colour) in enumerate(colours(rows).items())
+    }
+
+
+def _dress(figure: go.Figure, x: str, y: str) -> None:
+    axis = {"gridcolor": GRID, "linecolor": GRID, "zeroline": False, "showline": True, "automargin": True}
+    figure.update_layout(
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "size": 13, "color": GREY},
+        height=420,
+        margin={"l": 60, "r": 16, "t": 48, "b": 56},
+        hovermode="x unified",
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
+        xaxis={**axis, "title": {"text": x}},
+        yaxis={**axis, "title": {"text": y}},
+    )

@@ -1,0 +1,75 @@
+"""Tables in LaTeX, with booktabs' rules. Whatever a label or a published figure holds, the document compiles."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from triptych.reports.formats import spans
+from triptych.reports.tables import Table
+
+SIGNS = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
+    **{"<": "\\textless{}", ">": "\\textgreater{}"},
+    # Bare, these would be options of the end of the line before them.
+    **{sign: f"{{{sign}}}" for sign in "[]*"},
+    **{"–": "--", "—": "---", "’": "'", "‘": "`", "“": "``", "”": "''", "…": "\\dots{}"},
+    **{"−": "$-$", "±": "$\\pm$", "×": "$\\times$", "·": "$\\cdot$", "≤": "$\\leq$", "≥": "$\\geq$", "≈": "$\\approx$"},
+    **{"→": "$\\to$", "∞": "$\\infty$", "²": "$^2$", "³": "$^3$", "°": "$^\\circ$"},
+    **{"α": "$\\alpha$", "β": "$\\beta$", "γ": "$\\gamma$", "δ": "$\\delta$", "ε": "$\\epsilon$", "θ": "$\\theta$"},
+    **{"λ": "$\\lambda$", "μ": "$\\mu$", "\u00b5": "$\\mu$", "π": "$\\pi$", "σ": "$\\sigma$", "τ": "$\\tau$"},
+    **{"φ": "$\\phi$", "Δ": "$\\Delta$", "Σ": "$\\Sigma$", "Ω": "$\\Omega$"},
+    **{sign: sign for sign in "øØłŁßæÆœŒđĐı«»"},
+}
+ACCENTS = {
+    **{"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": "."},
+    **{"\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c", "\u0328": "k"},
+}
+"""The commands of Unicode's combining marks."""
+
+
+def to_latex(tables: Sequence[Table]) -> str:
+    """A document of the class ``standalone``: each title, its table in booktabs' rules, its notes below."""
+    bodies = []
+    for table in tables:
+        columns = table.cells.columns
+        upper, rules, first = [], "", 1
+        for name, width in spans(columns):
+            upper.append(f"\\multicolumn{{{width}}}{{c}}{{{_escaped(name)}}}")
+            rules += f"\\cmidrule(lr){{{first}-{first + width - 1}}}" if name else ""
+            first += width
+        head = f"{' & '.join(upper)} \\\\\n{rules}\n" if rules else ""
+        lines = [[_escaped(header) for _, header in columns]]
+        for i, line in enumerate(table.cells.itertuples(index=False)):
+            cells = [_escaped(cell) for cell in line]
+            lines.append([f"\\textbf{{{cell}}}" if (i, j) in table.best else cell for j, cell in enumerate(cells)])
+        names, *body = [f"{' & '.join(line)} \\\\\n" for line in lines]
+        notes = "".join(f"\\par\\smallskip{{\\footnotesize {_escaped(note)}\\par}}\n" for note in table.notes)
+        bodies.append(
+            f"\\textbf{{{_escaped(table.title)}}}\\par\\smallskip\n"
+            f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}\n\\toprule\n{head}{names}\\midrule\n{''.join(body)}"
+            f"\\bottomrule\n\\end{{tabular}}\n{notes}"
+        )
+    return (
+        "\\documentclass[varwidth=\\maxdimen, border=6pt]{standalone}\n"
+        "\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
+        + "\\par\\bigskip\n".join(bodies)
+        + "\\end{document}\n"
+    )
+
+
+def _escaped(text: str) -> str:
+    return "".join(map(_sign, " ".join(text.split())))
+
+
+def _sign(sign: str) -> str:
+    """One sign as LaTeX sets it; one that it may not have, by its number in Unicode."""
+    if sign in SIGNS:
+        return SIGNS[sign]
+    if sign.isascii() and sign.isprintable():
+        return sign
+    parts = unicodedata.normalize("NFD", sign)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in ACCENTS:
+        return f"\\{ACCENTS[parts[1]]}{{{parts[0]}}}"
+    return f"U+{ord(sign):04X}"

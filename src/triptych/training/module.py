@@ -1,0 +1,213 @@
+"""The LightningModule: one for every architecture."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import lightning
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torchmetrics import MeanMetric
+
+from triptych.contract.batch import Batch
+from triptych.contract.model import TranslationModel
+from triptych.errors import UserError
+from triptych.training.data_seen import DataSeen
+from triptych.training.distributed import gather
+from triptych.training.loss import LossParts, TranslationLoss
+
+Schedule = Callable[[int, int], float]
+
+
+class TranslationTask(lightning.LightningModule):
+    """Trains any ``TranslationModel`` by its contract.
+
+    Args:
+        model: the architecture.
+        loss: L = lambda * L_AE + L_MT.
+        optimizer: makes an optimizer of parameter groups and a learning rate.
+        schedule: the learning rate of step s (from 1) of S.
+        weight_decay: on matrices; biases and normalisation gains have none.
+        total_steps: S, optimizer steps of the whole budget.
+        log_every: optimizer steps between two lines of the log.
+        tokenizer: fingerprint that every checkpoint carries.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: TranslationModel,
+        loss: TranslationLoss,
+        optimizer: Callable[..., Optimizer],
+        schedule: Schedule,
+        weight_decay: float,
+        total_steps: int,
+        log_every: int,
+        tokenizer: str,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = loss
+        self.make_optimizer = optimizer
+        self.schedule = schedule
+        self.weight_decay = weight_decay
+        self.total_steps = total_steps
+        self.log_every = log_every
+        self.tokenizer = tokenizer
+        self.data_seen = DataSeen()
+        self.seconds = 0.0
+        self.latest: dict[str, float] = {}
+        self.validation_loss = MeanMetric()
+        # Asked now: a sharded parameter has one dimension.
+        self._is_matrix = [parameter.dim() > 1 for parameter in model.parameters()]
+        self._random: dict[str, Tensor] | None = None
+        self._window: list[LossParts] = []
+        self._window_start = (0.0, 0)
+
+    def configure_optimizers(self) -> Any:
+        parameters = list(zip(self.model.parameters(), self._is_matrix, strict=True))
+        matrices, vectors = ([p for p, is_matrix in parameters if is_matrix == wanted] for wanted in (True, False))
+        groups = [{"params": matrices, "weight_decay": self.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+        optimizer = self.make_optimizer([group for group in groups if group["params"]], lr=1.0)
+        if self.device.type in ("cuda", "cpu"):
+            for group in optimizer.param_groups:
+                # Not by the constructor: Lightning would refuse to clip gradients, for the sake of scaled ones.
+                if "fused" in group:
+                    group["fused"] = True
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda i: self.schedule(i + 1, self.total_steps))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        """Keeps a training batch while it is still on the CPU, where counting it waits for nobody."""
+        if self.trainer.training:
+            self._on_cpu = batch
+        return batch
+
+    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        return batch.to(device, non_blocking=True)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
+        self._window.append(replace(parts, loss=parts.loss.detach()))
+        self._weight = parts.weight
+        # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
+        return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
+
+    def on_train_start(self) -> None:
+        if self.global_rank:  # the weights were drawn alike on all ranks; dropout is not
+            torch.manual_seed(torch.initial_seed() + self.global_rank)
+        self._started = time.perf_counter() - self.seconds
+        self._window_start = (time.perf_counter(), self.data_seen.tokens_src + self.data_seen.tokens_tgt)
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """A run that goes on draws the dropout masks that it would have drawn."""
+        if self._random is not None:
+            set_random_state(self._random, self.device)
+            self._random = None
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        self.data_seen.update(self._on_cpu, autoencoded=self._weight > 0)
+        self.data_seen.record_digest(self.global_step)
+        stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
+        if stepped and self.global_step % self.log_every == 0:
+            self._log_window()
+        if self.global_step == self.total_steps:
+            self.trainer.should_stop = True  # by which Lightning validates, and saves, at the end of any budget
+            self._wait()
+        self.seconds = time.perf_counter() - self._started
+
+    def _log_window(self) -> None:
+        """Logs what has passed since the last line: only here, and where it pauses, does training wait for the device.
+
+        Raises:
+            UserError: the loss is not a number any more.
+        """
+        names = ("loss", "translation", "autoencode", "translation_tokens", "autoencode_tokens")
+        sums = dict(zip(names, self._sums(names), strict=True))
+        if not math.isfinite(sums["loss"]):
+            raise UserError(
+                f"the loss is not finite at step {self.global_step:,}: training has diverged; lower the learning rate."
+            )
+        tokens = self.data_seen.tokens_src + self.data_seen.tokens_tgt
+        now = time.perf_counter()
+        values = {
+            "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
+            "train/L_MT": sums["translation"] / max(1, sums["translation_tokens"]),
+            "train/lambda": self._weight,
+            "train/lr": self.schedule(self.global_step, self.total_steps),
+            "train/tokens_per_second": (tokens - self._window_start[1])
+            * self.trainer.world_size
+            / (now - self._window_start[0]),
+            "train/tokens": float(tokens * self.trainer.world_size),
+        }
+        if sums["autoencode_tokens"]:
+            values["train/L_AE"] = sums["autoencode"] / sums["autoencode_tokens"]
+        self.write(values)
+        self._window.clear()
+        self._window_start = (now, tokens)
+
+    def _sums(self, names: Sequence[str]) -> list[float]:
+        """Over the window and all ranks."""
+        sums = [sum(getattr(parts, name) for parts in self._window) for name in names]
+        window = torch.stack([torch.as_tensor(x, dtype=torch.float32, device=self.device) for x in sums])
+        return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
+
+    def _wait(self) -> None:
+        """For what the device has not done yet, whose time is that of training."""
+        if self.device.type != "cpu":
+            torch.accelerator.synchronize(self.device)
+
+    def on_validation_epoch_start(self) -> None:
+        self._wait()
+        self._paused = time.perf_counter()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        parts = self.loss(self.model(batch), batch.step_tokens, progress=1.0)
+        self.validation_loss.update(parts.translation / parts.translation_tokens, parts.translation_tokens)
+
+    def on_validation_epoch_end(self) -> None:
+        loss = self.validation_loss.compute()
+        self.validation_loss.reset()
+        self.log("validation/loss", loss, logger=False)  # for the checkpoint that keeps the best
+        self.write({"validation/loss": loss.item(), "validation/perplexity": loss.exp().item()})
+
+    def write(self, values: dict[str, float]) -> None:
+        """One line in every log, at this step. (Lightning's own ``log`` repeats a value at every step that follows.)"""
+        self.latest.update(values)
+        for logger in self.loggers:
+            logger.log_metrics(values, step=self.global_step)
+
+    def on_validation_end(self) -> None:
+        """Validation is no training time, whatever it did."""
+        paused = time.perf_counter() - self._paused
+        self._window_start = (self._window_start[0] + paused, self._window_start[1])
+        self._started += paused
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["tokenizer"] = self.tokenizer
+        checkpoint["consumed"] = gather(self.data_seen.state_dict())
+        checkpoint["seconds"] = self.seconds
+        checkpoint["random"] = gather(self._random or random_state(self.device))
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.data_seen.load_state_dict(checkpoint["consumed"][self.global_rank])
+        self.seconds = checkpoint["seconds"]
+        self._random = checkpoint["random"][self.global_rank]
+
+
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """Of the generators that dropout draws from: the host's, and a GPU's own, whichever GPU it is."""
+    own = {"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {}
+    return {"cpu": torch.get_rng_state(), **own}
+
+
+def set_random_state(state: dict[str, Tensor], device: torch.device) -> None:
+    """Back to a ``random_state`` of this kind of device."""
+    torch.set_rng_state(state["cpu"])
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"], device)

@@ -1,0 +1,138 @@
+"""`triptych forecast` says what training then counts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import statistics
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import compose_train, triptych
+from hydra.utils import instantiate
+from torch.utils.flop_counter import FlopCounterMode
+
+from triptych.accounting import cost as accounting
+from triptych.config import schema
+from triptych.contract.batch import Batch
+from triptych.data.batching import Stream
+from triptych.errors import UserError
+from triptych.layers import sequence_layout as packing
+from triptych.runs import speeds
+from triptych.sweeps.estimate import UTILISATION, estimate, measured_speed
+from triptych.training.build import data_of
+from triptych.training.prepare import prepare
+
+schema.register()
+ARMS = [["model=rnn_luong"], ["model=transformer"], ["model=lm4mt", "loss=decayed"]]
+SMOKE = ["scale=smoke", "data.train=300", "tokenizer=char", "budget.steps=6", "validation.every=6"]
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
+def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [*SMOKE, *arm, f"cache={tmp_path / 'cache'}"]
+    before = estimate(command, None, None, {})
+    assert not before.measured
+    assert before.seconds == pytest.approx(before.flops / (UTILISATION * before.peak))
+    done = triptych("train", *command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("runs/*/result.json")
+    train = json.loads(path.read_text())["train"]
+    assert (before.steps, before.tokens, before.flops) == (
+        train["steps"],
+        train["tokens_src"] + train["tokens_tgt"],
+        train["flops"],
+    )
+    checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
+    assert before.disk == pytest.approx(checkpoints, rel=0.25)
+    monkeypatch.setattr(accounting, "device_name", lambda _: train["device"])  # with the threads of that process
+    after = estimate(command, None, None, {})
+    assert after.measured
+    assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
+def test_flops_are_those_that_pytorch_counts(arm: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a real step, forward and backward, without padding: every pair alone, and in double precision, for which no
+    fused kernel hides its products."""
+    monkeypatch.setattr(packing, "COLUMNS", 1)
+    command = [*SMOKE, *arm, "budget.steps=1", f"cache={tmp_path}"]
+    said = estimate(command, None, None, {})
+    config = compose_train(*command)
+    prepared = prepare(config, instantiate(config.data))
+    store, model, loss = prepared.stores["train"], prepared.model.double().train(), instantiate(config.loss)
+    stream = Stream(store.lengths, tokens=config.batch.tokens, seed=config.seed, size=1)
+    (window,) = islice(stream.windows(), 1)
+    counted = 0
+    for row in np.concatenate(window.batches).tolist():
+        src, tgt = store.pair(row)
+        batch = Batch.from_ids([src.tolist()], [tgt.tolist()])
+        with FlopCounterMode(display=False) as counter:
+            prediction = model(batch)
+            logits = prediction.hidden @ prediction.weight.T
+            logits.logsumexp(-1).sum().backward()
+        counted += counter.get_total_flops()
+    assert loss.autoencode(0.0) in (0.0, 1.0)
+    assert said.flops == pytest.approx(counted, rel=0.02)
+
+
+def test_the_table(tmp_path: Path) -> None:
+    arms = ["experiment=decoding", "checkpoint.average=1", "scale=smoke", f"cache={tmp_path}"]
+    done = triptych("forecast", *arms, "--device", "H200", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("shared") == 3 * 11
+    assert len(re.findall(r" ~\d[\d,]* ", done.stdout)) == 12
+    assert "an assumed 35% of a peak of 989 TFLOP/s" in done.stdout
+    assert not (tmp_path / "runs").exists()
+    done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
+    assert "Of 1 of 1 by the speed of 4 steps, trained just now." in done.stdout
+    assert "~" not in done.stdout
+    for mistake, said in (
+        (["--device", "H1000"], "device H1000 is unknown; choose one of H200, "),
+        (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),
+        (["--measure", "1"], "--measure 1 is too few"),
+        (["--mesure", "9"], "--mesure is no option of forecast"),
+    ):
+        done = triptych("forecast", *SMOKE, *mistake, cwd=tmp_path)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert done.stderr.startswith(f"triptych: {said}")
+    done = triptych("forecast", *SMOKE, "--device", "abacus", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("triptych: device abacus is unknown; choose one of H200, ")
+
+
+def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:
+    config = compose_train("scale=smoke", f"cache={tmp_path}")
+    for name, speed in (("NVIDIA H100 MIG 1g.10gb", 1.0), ("NVIDIA RTX A1000", 2.0), ("NVIDIA H100 PCIe", 3.0)):
+        speeds.record(config, "print", name, speed)
+    known = {name: speeds.known(config, "print", name) for name in ("H100 PCIe", "NVIDIA H100 MIG 1g.10gb", "A100")}
+    assert known == {"H100 PCIe": 3.0, "NVIDIA H100 MIG 1g.10gb": 1.0, "A100": None}
+
+
+@pytest.mark.parametrize(("lines", "steady"), [([1.0, 8.0, 9.0, 10.0], 9.0), ([1.0, None, 7.0], 7.0), ([1.0], 5.0)])
+def test_a_steady_speed_leaves_out_where_compilers_work(lines: list[float | None], steady: float) -> None:
+    assert speeds.steady(pd.DataFrame({"train/tokens_per_second": lines}), 5.0) == steady
+    assert speeds.steady(pd.DataFrame(), 5.0) == 5.0
+
+
+def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on by a second a reading: as many tokens a second as a step has."""
+    command = [*SMOKE, "batch.accumulate=2", f"cache={tmp_path}"]
+    config = compose_train(*command)
+    config.run_dir = ""
+    prepared, loss = prepare(config, instantiate(config.data)), instantiate(config.loss)
+    data = data_of(config, prepared, loss, workers=0)
+    monkeypatch.setattr("triptych.sweeps.estimate.time", SimpleNamespace(perf_counter=itertools.count().__next__))
+    found = measured_speed(config, prepared, data, loss, 4)
+    steps = [int(window.tokens.sum()) for window in islice(data.stream.windows(), 4)]
+    assert found == statistics.median(steps[1:])
+
+
+def test_an_unknown_peak() -> None:
+    with pytest.raises(UserError, match="abacus"):
+        accounting.datasheet_peak("abacus")

@@ -1,0 +1,142 @@
+"""A user's mistake gives one clear sentence, a non-zero exit, no traceback, and no run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import compose_train, triptych
+
+from triptych.commands import cli
+from triptych.config.validation import check
+from triptych.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    for split in ("train", "val", "test"):
+        for language in ("en", "fr"):
+            (folder / f"{split}.{language}").write_text("".join(f"word{i} {language}\n" for i in range(50)))
+    (folder / "short.fr").write_text("un\n")
+    (folder / "short.en").write_text("one\ntwo\n")
+    (folder / "bad.en").write_text("one\n")
+    (folder / "bad.fr").write_bytes(b"un\n"[:2] + b"\xff\xfe\n")
+    return folder
+
+
+TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["model=lm4mt", "model.num_layer=3"], ["model.num_layer", "did you mean model.num_layers?"]),
+        (["model=transformr"], ["model=transformr", "transformer_base"]),
+        ([*TEXT, "data.train=nothing"], ["nothing"]),
+        ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
+        ([*TEXT, "data.train=bad"], ["bad.fr:1", "UTF-8"]),
+        (["data=multi30k", "data.tgt=xx"], ["xx", "cs"]),
+        (["model=transformer", "model.num_heads=3"], ["model.num_heads=3", "divisible"]),
+        (["loss=unknown"], ["loss=unknown", "decayed"]),
+        ([*TEXT, "tokenizer.vocab_size=30000"], ["tokenizer.vocab_size=30000", "at most"]),
+        (["search.beam_size=0"], ["search.beam_size=0", "at least 1"]),
+        (["search.n_best=4"], ["search.n_best=4", "triptych translate"]),
+        (["study={nam: x}"], ["study"]),
+        (["study=mine"], ["study"]),
+        (["budget.epochs=3"], ["budget.steps", "exactly one"]),
+        (["batch.tokens=5"], ["batch.tokens=5"]),
+        (["loss=decayed", "loss.autoencode.alpha=2"], ["loss.autoencode.alpha=2"]),
+        (["seed=many"], ["seed=many", "Integer"]),
+        (["budget.steps=ten"], ["budget.steps=ten", "Integer"]),
+        (["=3"], ["=3", "no such file"]),
+        (["arm=post"], ["arm=post is unknown; choose one of normalization/post."]),
+        (["arm=nothing"], ["arm=nothing is unknown", "table3/…"]),
+        (["model=3"], ["model=3: there is no such file"]),
+        (["cache=/dev/null/cache"], ["/dev/null"]),
+        (["model.encoder_layers=0"], ["model.encoder_layers=0", "at least 1"]),
+        (["optimizer.schedule.warmup=-3"], ["optimizer.schedule.warmup=-3", "at least 0"]),
+        (["optimizer.optimizer.betas=[2,3]"], ["optimizer", "beta"]),
+        (["output=/dev/null/runs"], ["/dev/null"]),
+        (["seed=-1"], ["seed=-1", "at least 0"]),
+        (["strategy.compile=maybe"], ["strategy.compile=maybe", "true, false or null"]),
+        (["strategy.workers=-1"], ["strategy.workers=-1", "at least 0"]),
+        (["length_edges=[20,10]"], ["length_edges=[20, 10]", "ascending"]),
+        (["strategy.accelerator=tpu"], ["strategy", "accelerator=tpu"]),
+        (["strategy.devices=auto"], ["strategy.devices=auto", "integer"]),
+        (["strategy.precision=16-mixed"], ["strategy.precision=16-mixed", "bf16-mixed"]),
+        (["~model._target_"], ["model has no _target_", "conf/model"]),
+        (["seed=1,2"], ["seed", "-m"]),
+        (["strategy.precision=fp8"], ["strategy", "precision=fp8"]),
+        (["checkpoint.monitor=bleu", "validation.bleu_every=2"], ["checkpoint.monitor=bleu", "bleu_every"]),
+        (["model.positions=learned", "model.max_length=16"], ["model.max_length=16", "positions"]),
+        (["data=text", "data.tgt=fr"], ["data.src=…", "must be given"]),
+        (["model=rnn", "model.attention=luong", "model.score=cosine"], ["cosine", "scaled_dot"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and "=" in value[-1] else "",
+)
+def test_training_refuses(
+    arguments: list[str],
+    words: list[str],
+    files: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    where = [f"data.dir={files}"] if "data=text" in arguments else []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke", "cache=cache", *arguments, *where])
+    status, said = cli.main(), capsys.readouterr().err
+    assert status == 2
+    assert said.startswith("triptych: ")
+    assert len(said.strip().splitlines()) == 1
+    assert all(word in said for word in words), said
+    assert not list((tmp_path / "runs").glob("[!.]*"))
+
+
+def test_the_exit_status_is_that_of_the_mistake(tmp_path: Path) -> None:
+    done = triptych("train", "model=lm4mt", "model.num_layer=3", cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+    assert "did you mean model.num_layers?" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_a_run_that_does_not_exist(command: str, tmp_path: Path) -> None:
+    done = triptych(command, "run=nowhere", *(["split=test"] if command == "evaluate" else []), cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+    assert "run=nowhere is no run folder" in done.stderr
+
+
+def test_unknown_command(tmp_path: Path) -> None:
+    done = triptych("trian", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "choose one of train" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.d_model=abc", "model.d_model=abc must be an integer."),
+        ("model.encoder_layers=1.5", "model.encoder_layers=1.5 must be an integer."),
+        ("model.d_k=wide", "model.d_k=wide must be an integer or null."),
+        ("model.bias=1", "model.bias=1 must be true or false."),
+        ("loss.label_smoothing=true", "loss.label_smoothing=True must be a number."),
+        ("optimizer.schedule.warmup=[1]", "optimizer.schedule.warmup=- 1 must be an integer."),
+        ("validation.search.beam_size=many", "validation.search.beam_size=many must be an integer."),
+    ],
+)
+def test_a_value_of_another_type_is_named(override: str, message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        check(compose_train("scale=smoke", override))
+    assert str(refused.value) == message
+
+
+def test_a_place_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("seed: 7\n")
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("sys.argv", ["triptych", "report", str(tmp_path), "--keep", str(tmp_path / "file" / "folder")])
+    assert cli.main() == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err

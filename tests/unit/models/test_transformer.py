@@ -1,0 +1,207 @@
+"""The Transformer's layers against torch.nn's, on copied weights, and its options against their definitions."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from conftest import VOCABULARY, build_model
+from torch import Tensor, nn
+
+from triptych.contract.vocabulary import Vocabulary
+from triptych.errors import UserError
+from triptych.layers.attention import Attention, attend
+from triptych.layers.positions import rotary, rotate, sinusoid
+from triptych.layers.sequence_layout import Packing
+from triptych.layers.transformer import Block, FeedForward, Sizes
+
+D_MODEL, HEADS, D_FF = 32, 4, 64
+
+
+def sizes(**changes: object) -> Sizes:
+    plain = {
+        "d_model": D_MODEL,
+        "num_heads": HEADS,
+        "d_k": None,
+        "d_v": None,
+        "d_ff": D_FF,
+        "activation": "relu",
+        "norm": "layer",
+        "norm_position": "pre",
+        "positions": "none",
+        "bias": True,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "embedding_dropout": 0.0,
+    }
+    return Sizes(**{**plain, **changes})  # type: ignore[arg-type]
+
+
+def copy_attention(ours: Attention, theirs: nn.MultiheadAttention) -> None:
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key_value.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key_value.bias]).normal_())
+        ours.query.bias.copy_(theirs.in_proj_bias[:D_MODEL])
+        ours.key_value.bias.copy_(theirs.in_proj_bias[D_MODEL:])
+        theirs.out_proj.load_state_dict(ours.output.state_dict())
+
+
+def copy_feed_forward(ours: Block, theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> None:
+    theirs.linear1.load_state_dict(ours.feed_forward.up.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.down.state_dict())
+
+
+def randomise_norms(module: nn.Module) -> None:
+    with torch.no_grad():
+        for part in module.modules():
+            if isinstance(part, nn.LayerNorm):
+                part.weight.normal_(1, 0.2)
+                part.bias.normal_(0, 0.2)
+
+
+@pytest.mark.parametrize("norm_position", ["pre", "post"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_encoder_block_is_pytorchs(norm_position: str, activation: str) -> None:
+    torch.manual_seed(0)
+    ours = Block(sizes(norm_position=norm_position, activation=activation), cross=False).eval()
+    theirs = nn.TransformerEncoderLayer(
+        D_MODEL, HEADS, D_FF, 0.0, activation, batch_first=True, norm_first=norm_position == "pre"
+    ).eval()
+    randomise_norms(ours)
+    copy_attention(ours.self_attention, theirs.self_attn)
+    copy_feed_forward(ours, theirs)
+    theirs.norm1.load_state_dict(ours.self_norm.state_dict())
+    theirs.norm2.load_state_dict(ours.feed_forward_norm.state_dict())
+    x, lengths = torch.randn(3, 7, D_MODEL), torch.tensor([7, 4, 1])
+    visible, packing = torch.arange(7) < lengths[:, None], Packing.of(lengths, lengths.numpy(), 7)
+    found = ours(packing.pack(x), packing, mask=visible[:, None, None])
+    expected = theirs(x, src_key_padding_mask=~visible)
+    torch.testing.assert_close(packing.tokens(found), expected[visible], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm_position", ["pre", "post"])
+def test_decoder_block_is_pytorchs(norm_position: str) -> None:
+    torch.manual_seed(0)
+    ours = Block(sizes(norm_position=norm_position), cross=True).eval()
+    theirs = nn.TransformerDecoderLayer(
+        D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_position == "pre"
+    ).eval()
+    randomise_norms(ours)
+    assert ours.cross_attention is not None
+    assert ours.cross_norm is not None
+    copy_attention(ours.self_attention, theirs.self_attn)
+    copy_attention(ours.cross_attention, theirs.multihead_attn)
+    copy_feed_forward(ours, theirs)
+    theirs.norm1.load_state_dict(ours.self_norm.state_dict())
+    theirs.norm2.load_state_dict(ours.cross_norm.state_dict())
+    theirs.norm3.load_state_dict(ours.feed_forward_norm.state_dict())
+    x, memory = torch.randn(2, 6, D_MODEL), torch.randn(2, 5, D_MODEL)
+    lengths = torch.tensor([5, 3])
+    visible, packing = torch.arange(5) < lengths[:, None], Packing.of(lengths, lengths.numpy(), 5)
+    found = ours(
+        x.flatten(0, 1),
+        Packing((2, 6)),
+        causal=True,
+        memory=ours.read(packing.pack(memory), packing),
+        memory_mask=visible[:, None, None],
+    )
+    causal = nn.Transformer.generate_square_subsequent_mask(6)
+    expected = theirs(x, memory, tgt_mask=causal, memory_key_padding_mask=~visible)
+    torch.testing.assert_close(found.view_as(expected), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_paths_of_attention_agree(causal: bool) -> None:
+    """The fused kernel, the plain products (which train on a CPU), and those that show their weights."""
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 4, 6, 8), torch.randn(2, 4, 6, 8)
+    value = torch.randn(2, 4, 6, 5)
+    mask = None if causal else torch.rand(2, 1, 6, 6) > 0.3
+    if mask is not None:
+        mask[..., 0] = True
+
+    def run(query: Tensor, trace: list[Tensor] | None) -> Tensor:
+        return attend(query, key, value, mask=mask, causal=causal, dropout=0.0, trace=trace)
+
+    trace: list[Tensor] = []
+    fused, shown, trained = run(query, None), run(query, trace), run(query.clone().requires_grad_(), None)
+    torch.testing.assert_close(fused, shown, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(fused, trained, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(trace[0] @ value, fused, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_sinusoid(interleaved: bool) -> None:
+    table = sinusoid(torch.arange(10), 6, interleaved)
+    for position in range(10):
+        for i in range(3):
+            angle = position / 10000 ** (2 * i / 6)
+            sine, cosine = (2 * i, 2 * i + 1) if interleaved else (i, 3 + i)
+            assert table[position, sine].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert table[position, cosine].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_rotations_depend_on_distance_alone() -> None:
+    query, key = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
+
+    def score(at: int, other: int) -> float:
+        by, other_by = rotary(torch.tensor([[at]]), 8), rotary(torch.tensor([[other]]), 8)
+        return float((rotate(query, by) * rotate(key, other_by)).sum())
+
+    assert score(3, 1) == pytest.approx(score(12, 10), abs=1e-4)
+    assert score(3, 1) != pytest.approx(score(3, 2), abs=1e-4)
+
+
+def test_swiglu() -> None:
+    layer = FeedForward(sizes(activation="swiglu"))
+    x = torch.randn(5, D_MODEL)
+    gate, up = layer.up(x).split(D_FF, dim=-1)
+    torch.testing.assert_close(layer(x), layer.down(gate * torch.sigmoid(gate) * up))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal_concatenated", "learned", "rope", "none"])
+def test_positions_and_order(positions: str) -> None:
+    """Without positions an encoder's memory of a bag of words does not know their order; with them it does."""
+    model = build_model("model=transformer", f"model.positions={positions}")
+    forward, backward = torch.tensor([[7, 8, 9, 3]]), torch.tensor([[9, 8, 7, 3]])
+    packing, mask = Packing((1, 4)), torch.ones(1, 1, 1, 4, dtype=torch.bool)
+    there, back = (model.encode(src, packing, mask) for src in (forward, backward))  # type: ignore[operator]
+    same = torch.allclose(there[0], back[2])
+    assert same == (positions == "none")
+
+
+@pytest.mark.parametrize(("tying", "matrices"), [("none", 3), ("decoder", 2), ("three_way", 1)])
+def test_tying(tying: str, matrices: int) -> None:
+    model = build_model("model=transformer", f"model.tying={tying}")
+    assert model.embedding_parameters == matrices * VOCABULARY.tgt_size * 32
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_heads": 5}, "not divisible by model.num_heads=5"),
+        ({"activation": "tanh"}, "relu, gelu, swiglu"),
+        ({"norm_position": "middle"}, "pre, post"),
+        ({"dropout": 1.0}, "model.dropout=1.0"),
+        ({"d_ff": 0}, "model.d_ff=0"),
+        ({"positions": "rope", "d_k": 7, "d_v": 7}, "even size"),
+    ],
+)
+def test_impossible_sizes(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        sizes(**change)
+
+
+def test_separate_vocabularies_cannot_be_tied_or_joined() -> None:
+    separate = Vocabulary(src_size=30, tgt_size=40, joint=False, src_tag=4, tgt_tag=5)
+    for overrides in (["model=transformer"], ["model=lm4mt"]):
+        with pytest.raises(Exception, match=r"tokenizer\.joint=true"):
+            build_model(*overrides, vocabulary=separate)
+
+
+def test_learned_positions_end() -> None:
+    model = build_model("model=transformer", "model.positions=learned", "model.max_length=3")
+    with pytest.raises(UserError, match="max_length=3"):
+        model.start(torch.tensor([[7, 8, 9, 3]]), torch.tensor([4]))

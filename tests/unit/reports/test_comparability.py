@@ -1,0 +1,160 @@
+"""What a report refuses: scores that were not made alike, and results that are not those of their translations."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from made_runs import NODE, add_arm, change, make_arm, make_run, rows_of, scores, spoilt
+
+from triptych.commands.report import main
+from triptych.errors import UserError
+from triptych.reports.comparability import SEARCH
+
+
+def test_arms_of_several_studies_are_refused(tmp_path: Path) -> None:
+    make_arm(tmp_path, 0, "model=a", status="waiting")
+    make_arm(tmp_path, 1, "model=b", status="waiting", study=None)
+    with pytest.raises(UserError, match=r"several studies \(no study, table3\); give each sweep an output"):
+        main([str(tmp_path)])
+
+
+def test_a_study_varies_what_a_study_can(tmp_path: Path) -> None:
+    add_arm(tmp_path, 0, "base", node=NODE | {"varies": ["metric"]})
+    with pytest.raises(UserError, match=r"study\.varies=metric is unknown; choose one of tokens, search"):
+        main([str(tmp_path)])
+
+
+def test_other_tokens_are_refused_unless_they_are_meant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "sweep"
+    add_arm(root, 0, "base")
+    add_arm(root, 1, "base", seed=2)
+    main([str(root)])
+    assert "same tokens" not in capsys.readouterr().out, "no two runs share a seed"
+    other = add_arm(root, 2, "A1")
+    main([str(root)])
+    assert "trained on the same tokens" in " ".join(capsys.readouterr().out.split())
+    change(other, "data", "token_stream", to="another stream")
+    with pytest.raises(
+        UserError, match=r"base and A1 were not .* \(seed 1: token stream stream of 1, and another stre"
+    ):
+        main([str(root)])
+    main([str(root), "--unequal"])
+    assert "NOT all trained on the same tokens" in " ".join(capsys.readouterr().out.split())
+    for run in root.glob("*/config.yaml"):
+        run.write_text(run.read_text().replace("varies: []", "varies: [tokens]"))
+    main([str(root)])
+    assert "NOT all trained on the same tokens" in " ".join(capsys.readouterr().out.split())
+
+
+def test_seeds_that_have_had_other_budgets_are_refused(tmp_path: Path) -> None:
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1", seed=2)
+    main([str(tmp_path)])
+    config = other / "config.yaml"
+    config.write_text(config.read_text() + "budget: {steps: 7}\n")
+    with pytest.raises(UserError, match=r"base \(seed 1\) and A1 \(seed 2\) were not trained on as many tokens"):
+        main([str(tmp_path)])
+    main([str(tmp_path), "--unequal"])
+
+
+def test_equal_flops_are_told_where_one_stream_begins_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1")
+    for path in tmp_path.glob("*/config.yaml"):
+        path.write_text(path.read_text() + "budget: {flops: 1.0e+12}\n")
+    change(other, "data", "token_stream", to="a longer stream")
+    main([str(tmp_path)])
+    assert "Equal FLOPs: of two runs of a seed, one was" in " ".join(capsys.readouterr().out.split())
+    change(other, "data", "token_stream_after", to={"1": "another beginning"})
+    with pytest.raises(UserError, match="not trained on the same tokens"):
+        main([str(tmp_path)])
+    main([str(tmp_path), "--unequal"])
+    assert "NOT all trained on the same tokens" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("key", SEARCH)
+def test_other_searches_are_refused(tmp_path: Path, key: str) -> None:
+    add_arm(tmp_path, 0, "base", tests={"toy": scores(**dict.fromkeys(SEARCH, 2))})
+    add_arm(tmp_path, 1, "A1", tests={"toy": scores(**dict.fromkeys(SEARCH, 2) | {key: 3})})
+    with pytest.raises(UserError, match=rf"test\.toy\.{key} differs"):
+        main([str(tmp_path)])
+
+
+def test_a_search_that_a_study_varies_is_not_refused(tmp_path: Path) -> None:
+    for node, root in ((NODE | {"varies": ["search"]}, tmp_path / "meant"), (NODE, tmp_path / "not")):
+        add_arm(root, 0, "base", node=node, tests={"toy": scores()})
+        add_arm(root, 1, "A1", node=node, tests={"toy": scores(beam_size=1)})
+    main([str(tmp_path / "meant")])
+    assert "beam 4 or 1, length penalty 0.6" in (tmp_path / "meant" / "report.md").read_text()
+    with pytest.raises(UserError, match=r"test\.toy\.beam_size differs"):
+        main([str(tmp_path / "not")])
+
+
+@pytest.mark.parametrize(("key", "value"), [("bleu_signature", "tok:intl"), ("text", "other text")])
+def test_metric_and_text_are_varied_by_no_study(tmp_path: Path, key: str, value: str) -> None:
+    node = NODE | {"varies": ["tokens", "search"]}
+    add_arm(tmp_path, 0, "base", node=node)
+    add_arm(tmp_path, 1, "A1", node=node, tests={"toy": scores(**{key: value})})
+    with pytest.raises(UserError, match=rf"test\.toy\.{key} differs"):
+        main([str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("key", "to", "words"),
+    [
+        ("bleu", 42.0, r"test\.toy\.bleu is 42, and its translations score "),
+        ("chrf", 42.0, r"test\.toy\.chrf is 42, and its translations score "),
+        ("chrf_signature", "nrefs:1|case:mixed|eff:yes|nc:6|nw:2", r"chrf_signature is .* is nrefs:1"),
+        ("bleu_signature", "nrefs:1|case:mixed|eff:no|tok:13a|smooth:floor[0.10]", r"sacreBLEU's .* is nrefs:1"),
+        ("bleu_signature", "nrefs:1|case:lc|eff:no|tok:intl|smooth:exp", r"smooth:exp, and .*version:"),
+        ("bleu_signature", "tok:mine", r"bleu_signature is none \(.* no tokenisation"),
+    ],
+)
+def test_a_result_that_its_translations_contradict_is_refused(tmp_path: Path, key: str, to: object, words: str) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2))
+    main([str(tmp_path)])
+    change(run, "test", "toy", key, to=to)
+    with pytest.raises(UserError, match=rf"model=rnn-0123abcd has been tampered with: .*{words}"):
+        main([str(tmp_path)])
+    (run / "translations" / "toy.ref.txt").unlink()
+    main([str(tmp_path)])
+
+
+def test_a_seed_that_is_not_the_configs_is_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd")
+    change(run, "seed", to=2)
+    with pytest.raises(UserError, match=r"tampered with: result.json has seed 2, and config.yaml 1; train it again"):
+        main([str(tmp_path)])
+
+
+def test_arms_of_other_seeds_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(tmp_path, "model=rnn-00000001", seed=1)
+    make_run(tmp_path, "model=transformer-00000002", seed=2)
+    main([str(tmp_path)])
+    assert "The arms differ in their seeds: rnn 1; transformer 2." in " ".join(capsys.readouterr().out.split())
+
+
+def test_translations_that_were_changed_are_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2))
+    path = run / "translations" / "toy.txt"
+    path.write_text(path.read_text() + "one more\n")
+    with pytest.raises(UserError, match=r"tampered with: translations/toy\.txt has 31 lines for 30 references"):
+        main([str(tmp_path)])
+    path.write_bytes(b"\xff\n" * 30)
+    with pytest.raises(UserError, match=r"toy\.txt cannot be read"):
+        main([str(tmp_path)])
+
+
+def test_a_release_of_sacrebleu_is_that_of_the_run(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2))
+    tested = rows_of(tmp_path)[0].runs[0].tests["toy"]
+    for key in ("bleu_signature", "chrf_signature"):
+        change(run, "test", "toy", key, to=re.sub(r"version:.*", "version:2.5.1", tested[key]))
+    with pytest.raises(UserError, match="tampered"):
+        main([str(tmp_path)])
+    change(run, "versions", to={"sacrebleu": "2.5.1"})
+    main([str(tmp_path)])

@@ -1,0 +1,417 @@
+"""The report of a sweep: a row for every arm, the published figures beside it, the best in bold, and every link."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import unquote
+
+import pandas as pd
+import pytest
+from made_runs import (
+    Resources,
+    add_arm,
+    arm_overrides,
+    arm_run,
+    change,
+    make_arm,
+    make_run,
+    make_unfinished,
+    rows_of,
+    scores,
+    spoilt,
+)
+from rich.console import Console
+
+from triptych.commands.report import main
+from triptych.errors import UserError
+from triptych.reports import formats, rows, study, tables
+from triptych.reports.tables import MISSING
+from triptych.sweeps.arms import Arm, read_arms
+
+PUBLISHED = """\
+arm,"BLEU (tokenised, newstest2013)",parameters (M),source,set_up
+base,25.8,65,"Vaswani et al. 2017, table 3",WMT'14 en-de; 100K steps
+A1,24.9,,"Vaswani et al. 2017, table 3",WMT'14 en-de; 100K steps
+A2,25.5,,"Vaswani et al. 2017, table 3",WMT'14 en-de; 100K steps
+B1,25.1,58,"Vaswani et al. 2017, table 3",WMT'14 en-de; 100K steps
+big,26.4,213,"Vaswani et al. 2017, table 3",WMT'14 en-de; 300K steps
+"""
+UNPUBLISHED = study.Published((), {}, ())
+
+
+@pytest.fixture
+def experiments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of studies, of which one has published figures."""
+    folder = tmp_path / "experiments"
+    (folder / "table3").mkdir(parents=True)
+    (folder / "table3" / "published.csv").write_text(PUBLISHED)
+    monkeypatch.setattr(study, "EXPERIMENTS", folder)
+    return folder
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, experiments: Path) -> Path:
+    """Four arms: two finished, one failed, one that waits. Only the reference is any good."""
+    root = tmp_path / "sweep"
+    add_arm(root, 1, "base", lines=spoilt(0.05))
+    make_arm(root, 3, *arm_overrides("A1"), status="failed", reason="model.num_heads=3 | 192 must be divisible.")
+    make_arm(root, 2, *arm_overrides("A2"), status="waiting")
+    add_arm(root, 4, "B1", lines=spoilt(0.4))
+    return root
+
+
+def cells(text: str) -> dict[str, list[str]]:
+    """The lines of the first table of a Markdown report, by their labels without links."""
+    table = text.split("\n- ")[0]
+    lines = [line[2:-2].split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    return {re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", line[0]): line[1:] for line in lines}
+
+
+def test_arms_are_read_in_their_order(tmp_path: Path) -> None:
+    assert read_arms(tmp_path) == []
+    make_arm(tmp_path, 2, "model=b", run="b", status="failed", reason="no", study=None)
+    make_arm(tmp_path, 1, "model=a", "seed=1", status="waiting")
+    assert read_arms(tmp_path) == [
+        Arm("table3", 1, ("model=a", "seed=1"), None, "waiting", None),
+        Arm(None, 2, ("model=b",), "b", "failed", "no"),
+    ]
+    for broken in ("{", "[]", '{"study": null}', '{"overrides": [], "other": 1}'):
+        (tmp_path / "arms" / "000-00000000.json").write_text(broken)
+        with pytest.raises(UserError, match=r"arms/000-00000000\.json cannot be read .*run the sweep again"):
+            read_arms(tmp_path)
+
+
+def test_every_arm_has_a_row_with_its_published_figures(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(sweep)])
+    markdown = (sweep / "report.md").read_text()
+    lines = cells(markdown)
+    assert list(lines)[2:] == ["base", "A2 (not run)", "A1 (failed)", "B1", "big"]
+    assert "published BLEU (tokenised, newstest2013) | published parameters (M) |" in markdown
+    assert lines["base"][-2:] == ["25.8", "65"]
+    assert lines["A2 (not run)"] == [MISSING] * 12 + ["25.5", ""]
+    assert lines["A1 (failed)"] == [MISSING] * 12 + ["24.9", ""]
+    assert lines["big"] == [""] * 12 + ["26.4", "213"]
+    latex = (sweep / "report.tex").read_text()
+    assert r"\multicolumn{2}{c}{published}" in latex
+    assert "A1 failed: model.num\\_heads=3 \\textbar{} 192 must be divisible." in latex
+    page = Resources((sweep / "report.html").read_text()).words
+    for text in (capsys.readouterr().out, markdown, latex, " ".join(page)):
+        for wanted in (
+            "A1 (failed)",
+            "A2 (not run)",
+            "newstest2013",
+            "26.4",
+            "Published (base, A1, A2, B1): Vaswani et al. 2017, table 3; WMT'14 en-de; 100K steps.",
+            "Published (big): Vaswani et al. 2017, table 3; WMT'14 en-de; 300K steps.",
+            "3 + 3 layers of 192; 1,000 steps",
+        ):
+            assert wanted in " ".join(text.split())
+    frame = pd.read_csv(sweep / "report.csv").set_index("label")
+    assert frame.loc["big", "published/BLEU (tokenised, newstest2013)"] == 26.4
+    assert frame.loc["B1", "runs"] == arm_run("B1")
+    assert list(frame["seeds"]) == [1, 0, 0, 1, 0]
+
+
+def test_arms_are_tested_against_the_reference_and_kept_where_they_cannot_be(sweep: Path) -> None:
+    main([str(sweep)])
+    part = (sweep / "report.md").read_text().split("## Significance, toy")[1]
+    lines = cells(part)
+    assert [label.split(" ")[0] for label in lines][2:] == ["base", "A2", "A1", "B1"]
+    assert lines["A2 (not run)"] == [MISSING] * 4
+    assert lines["base"][1:] == ["", "", ""]
+    assert lines["B1"][1].startswith("−")
+    assert "Against base, the reference" in part
+
+
+def test_the_best_is_bold_where_it_is_ahead_of_all(sweep: Path) -> None:
+    main([str(sweep)])
+    bleu = f"{rows_of(sweep)[0].bleu('toy'):.2f}"
+    assert f"| **{bleu}** |" in (sweep / "report.md").read_text()
+    assert f"\\textbf{{{bleu}}}" in (sweep / "report.tex").read_text()
+    assert Resources((sweep / "report.html").read_text()).bold == [bleu]
+    assert "Bold: the best BLEU" in (sweep / "report.md").read_text()
+    found = rows_of(sweep)
+    table = tables.comparison("", found, UNPUBLISHED, {"toy": found[0]}, [])
+    console = Console(width=400, force_terminal=True, color_system="standard")
+    for shown in (table, formats.transposed(table)):
+        with console.capture() as captured:
+            console.print(formats.to_rich(shown))
+        assert re.search(rf"\x1b\[1m *{bleu} *\x1b\[0m", captured.get())
+
+
+def test_none_is_bold_where_two_are_as_good(sweep: Path) -> None:
+    add_arm(sweep, 5, "C1", lines=spoilt(0.06))
+    main([str(sweep)])
+    text = (sweep / "report.md").read_text()
+    assert "**" not in text
+    assert "Bold" not in text
+
+
+def test_seeds_share_a_row_which_says_what_is_missing_of_them(tmp_path: Path, experiments: Path) -> None:
+    root = tmp_path / "sweep"
+    for place, seed in enumerate((2, 1)):
+        add_arm(root, place, "base", seed=seed, tests={"toy": scores(30.0 + seed)})
+    make_arm(root, 2, *arm_overrides("base", 3), status="failed", reason="out of memory")
+    for place, seed in ((3, 1), (4, 2)):
+        make_arm(root, place, *arm_overrides("A1", seed), status="waiting")
+    make_arm(root, 5, *arm_overrides("A2", 1), run="gone")
+    make_arm(root, 6, *arm_overrides("A3", 1), run="left", status="running")
+    make_unfinished(root, "left")
+    make_run(root, "model=other-0000000a")
+    found = rows_of(root)
+    assert [row.label for row in found] == [
+        "base (seed=3 failed)", "A1 (not run)", "A2 (its run is not here)", "A3 (unfinished)", "other"
+    ]  # fmt: skip
+    assert [run.seed for run in found[0].runs] == [1, 2]
+    assert [row.arm for row in found] == ["base", "A1", "A2", "A3", "other"]
+    table = tables.comparison("", found, UNPUBLISHED, {}, [])
+    assert table.cells.iloc[0, 0] == "base (seed=3 failed) (2 seeds)"
+    assert tables.failures(found) == ["base seed=3 failed: out of memory"]
+    assert table.cells.iloc[0, 10] == "31.50 ± 0.71"
+
+
+def test_a_part_of_a_study_is_called_as_in_the_whole(tmp_path: Path, experiments: Path) -> None:
+    root = tmp_path / "sweep"
+    for seed in (1, 2):
+        add_arm(root, seed, "base", seed=seed, tests={"toy": scores()})
+    (row,) = rows_of(root)
+    assert row.arm == row.label == "base"
+    main([str(root)])
+    lines = cells((root / "report.md").read_text())
+    assert [values[-2:] for label, values in lines.items() if label.startswith("base")] == [["25.8", "65"]]
+    told = [
+        ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=0"],
+        ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=1"],
+    ]
+    assert rows._labels(told, "loss.alpha=0 loss.beta=1") == ["loss.alpha=0 loss.beta=1", "loss.alpha=1 loss.beta=1"]
+    assert rows._labels(told[:1], "b") == ["a"]
+    assert rows._labels([["model=a", "arm=x"], ["model=a", "arm=y"]], "x") == ["x", "y"]
+
+
+def test_bleu_by_length_is_a_table(tmp_path: Path) -> None:
+    def parts(*bleu: float | None) -> list[dict[str, object]]:
+        ranges = [("1-9", 1, 12), ("10-19", 10, 8), ("20+", 20, 1)]
+        return [
+            {"label": label, "low": low, "sentences": count, "bleu": score}
+            for (label, low, count), score in zip(ranges, bleu, strict=True)
+        ]
+
+    for seed, bleu in ((1, 20.0), (2, 30.0)):
+        add_arm(tmp_path, seed, "base", seed=seed, tests={"toy": scores(by_length=parts(bleu, 10.0, None))})
+    add_arm(tmp_path, 3, "A1", tests={"toy": scores(by_length=parts(40.0, 5.0, None))})
+    main([str(tmp_path)])
+    lines = cells((tmp_path / "report.md").read_text().split("## BLEU by source length, toy")[1])
+    assert lines["words"] == ["1-9", "10-19"]
+    assert lines["base · 1 · 2"] == ["25.00", "10.00"]
+    assert lines["A1"] == ["40.00", "5.00"]
+    assert lines["sentences"] == ["12", "8"]
+
+
+def test_the_same_text_in_another_place_is_another_seed_of_one_config(tmp_path: Path) -> None:
+    for seed, place in ((1, "/here"), (2, "/there")):
+        path = make_run(tmp_path, f"model=rnn,seed={seed}-0000000{seed}", seed=seed) / "config.yaml"
+        path.write_text(path.read_text().replace("data:\n", f"data:\n  dir: {place}\n  cache: {place}\n"))
+    (row,) = rows_of(tmp_path)
+    assert [run.seed for run in row.runs] == [1, 2]
+
+
+def test_notes_are_no_markup(sweep: Path) -> None:
+    make_arm(sweep, 7, *arm_overrides("C1"), status="failed", reason="expected <class 'int'>, not [*]")
+    main([str(sweep)])
+    assert r"- C1 failed: expected \<class 'int'\>, not \[\*\]" in (sweep / "report.md").read_text()
+
+
+def test_weights_and_code_of_others_are_told(sweep: Path) -> None:
+    runs = [rows_of(sweep)[place].runs[0].folder for place in (0, 3)]
+    main([str(sweep)])
+    assert "weights of another" not in (sweep / "report.md").read_text()
+    change(runs[1], "weights_of", to=runs[0].name)
+    for run, source in zip(runs, ("0123", "4567"), strict=True):
+        change(run, "versions", to={"sacrebleu": "2.6.0", "source": source})
+    main([str(sweep)])
+    text = (sweep / "report.md").read_text()
+    assert "1 of 2 runs have the weights of another" in text
+    assert "The runs are of 2 versions of the code" in text
+
+
+def test_a_run_serves_every_arm_that_comes_to_it(tmp_path: Path, experiments: Path) -> None:
+    root = tmp_path / "sweep"
+    run = add_arm(root, 0, "base", lines=spoilt(0.1))
+    make_arm(root, 1, *arm_overrides("A2"), run=run.name)
+    first, second = rows_of(root)
+    assert (first.label, second.label) == ("base", "A2")
+    assert first.runs == second.runs
+    main([str(root)])
+    assert "1 run, 2 rows" in (root / "report.html").read_text()
+
+
+def test_labels_are_the_overrides_that_differ(tmp_path: Path) -> None:
+    for place, beam in enumerate((1, 2)):
+        make_arm(tmp_path, place, "experiment=beam", f"search.beam_size={beam}", "output=/x", status="waiting")
+    assert [row.arm for row in rows_of(tmp_path)] == ["search.beam_size=1", "search.beam_size=2"]
+    make_arm(tmp_path, 2, "experiment=beam", "model=rnn", "data.dir=/there/is/text", status="waiting")
+    assert rows_of(tmp_path)[2].arm == "rnn data.dir=text"
+
+
+def test_a_sweep_without_runs_makes_a_report(tmp_path: Path, experiments: Path) -> None:
+    root = tmp_path / "sweep"
+    make_arm(root, 0, *arm_overrides("base"), status="failed", reason="no")
+    make_arm(root, 1, *arm_overrides("A1"), status="waiting")
+    assert main([str(root)]) == 0
+    assert "base (failed)" in (root / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("arm,", "row,", "has no column arm; it needs arm, source, set_up"),
+        ("A1,", "base,", r"row 3 of .*published\.csv \(base\) must have an arm of its own"),
+        ("A2,25.5,", "A2,25.5,,", r"row 4 .*no more cells than the 5 columns"),
+        ('58,"Vaswani et al. 2017, table 3"', "58,", r"row 5 .*a source"),
+        ("big,", ",", r"row 6 .*\(no arm\)"),
+    ],
+)
+def test_mistakes_in_published_figures_are_named(
+    sweep: Path, experiments: Path, old: str, new: str, words: str
+) -> None:
+    path = experiments / "table3" / "published.csv"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(UserError, match=words):
+        main([str(sweep)])
+
+
+def test_whatever_is_published_is_text(sweep: Path, experiments: Path) -> None:
+    sign = r"50% of a_b & {c} #1 $x \y ~z^2 | <b> [i] *j*"
+    with (experiments / "table3" / "published.csv").open("a", newline="") as file:
+        csv.writer(file).writerow([f"other {sign}", sign, "1", "Someone, somewhere.", sign])
+    main([str(sweep)])
+    latex = (sweep / "report.tex").read_text()
+    escaped = r"50\% of a\_b \& \{c\} \#1 \$x \textbackslash{}y \textasciitilde{}z\textasciicircum{}2 \textbar{} "
+    escaped += r"\textless{}b\textgreater{} {[}i{]} {*}j{*}"
+    assert latex.count(escaped) == 4, "its label, its figure, and its label and set-up in the note"
+    rows = [line for line in latex.split(r"\bottomrule")[0].splitlines() if line.endswith(r"\\")]
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows[1:]} == {6}
+    assert latex.count("{") - latex.count(r"\{") == latex.count("}") - latex.count(r"\}")
+    line = next(line for line in (sweep / "report.md").read_text().splitlines() if line.startswith("| other"))
+    assert len(re.findall(r"(?<!\\)\|", line)) == 16
+    assert r"\<b\> \[i\] \*j\*" in line
+    page = Resources((sweep / "report.html").read_text())
+    assert sign in page.words
+
+
+def test_every_figure_leads_to_its_run(sweep: Path) -> None:
+    add_arm(sweep, 5, "B1", seed=2, lines=spoilt(0.4, 2))
+    out = sweep.parent / "pages"
+    main([str(sweep), "--keep", str(out)])
+    base, first, second = rows_of(out)[0].runs + rows_of(out)[3].runs
+    links = [run.link(out) for run in (base, first, second)]
+    assert all(link.startswith("experiment%3D") for link in links)
+    page = Resources((out / "report.html").read_text())
+    assert set(page.links) == {*links, "#runs-3"}
+    assert page.anchors == ["runs-0", "runs-3"]
+    table, bleu = (out / "report.md").read_text(), f"{rows_of(sweep)[0].bleu('toy'):.2f}"
+    assert (bleu, links[0]) in page.linked
+    assert ("2.00", links[0]) in page.linked
+    assert ("2.00", "#runs-3") in page.linked
+    assert not [word for word, _ in page.linked if word in ("25.8", "26.4", MISSING, "")]
+    assert f"| [base]({links[0]}) | 2.00" in table
+    assert f"| B1 (2 seeds) · [1]({links[1]}) · [2]({links[2]}) | 2.00" in table
+    for link in links:
+        assert (out / unquote(link)).is_dir()
+    assert pd.read_csv(out / "report.csv")["runs"][3] == f"{first.name}; {second.name}"
+    for path in out.glob("report.*"):
+        assert str(sweep.parent) not in path.read_text()
+
+
+def test_what_is_kept_makes_the_same_report(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = rows_of(sweep)[0].runs[0].folder
+    (run / "checkpoints").mkdir()
+    (run / "checkpoints" / "best.ckpt").write_bytes(b"weights")
+    main([str(sweep)])
+    capsys.readouterr()
+    home = sweep.parent / "kept"
+    main([str(sweep), "--keep", str(home)])
+    assert capsys.readouterr().out.splitlines()[-1] == str(home / "report.html")
+    for name in ("report.csv", "report.tex", "report.md"):
+        ours, theirs = ((folder / name).read_text().replace("Runs of table3, kept", "") for folder in (home, sweep))
+        assert ours == theirs.replace("Runs of table3, sweep", "")
+    assert {path.name for path in (home / run.name).iterdir()} == {"config.yaml", "result.json", "translations"}
+    assert [path.name for path in sorted((home / "arms").iterdir())] == [
+        path.name for path in sorted((sweep / "arms").iterdir())
+    ]
+    (home / run.name / "result.json").unlink()
+    main([str(sweep), "--keep", str(home)])
+    assert (home / run.name / "result.json").exists(), "what was kept before makes room"
+    assert not list(sweep.parent.glob(".kept*"))
+    for foreign in (f"{run.name}/checkpoints/best.ckpt", "thesis.tex", "report.pdf", "arms/mine.txt"):
+        (home / foreign).parent.mkdir(exist_ok=True)
+        (home / foreign).touch()
+        with pytest.raises(UserError, match=rf"no report has kept there \({foreign}\); give --keep another folder"):
+            main([str(sweep), "--keep", str(home)])
+        (home / foreign).unlink()
+    shutil.copytree(home / run.name, home / "another")
+    with (home / ".kept").open("a") as kept:
+        kept.writelines(f"another/{path.relative_to(home / 'another')}\n" for path in (home / "another").rglob("*"))
+    with pytest.raises(UserError, match=r"kept holds a run that .*sweep has not \(another\); delete it"):
+        main([str(sweep), "--keep", str(home)])
+    project = sweep.parent / "project"
+    shutil.copytree(home / run.name, project)
+    with pytest.raises(UserError, match=r"no report has kept there \(config.yaml\)"):
+        main([str(sweep), "--keep", str(project)])
+    assert (project / "config.yaml").exists(), "a project that is not ours"
+    for place in (sweep / "kept", sweep.parent, sweep):
+        with pytest.raises(UserError, match="give --keep a folder beside it"):
+            main([str(sweep), "--keep", str(place)])
+
+
+def test_a_run_alone_is_kept_again(sweep: Path) -> None:
+    run = rows_of(sweep)[0].runs[0].folder
+    home = sweep.parent / "kept"
+    for _ in range(2):
+        main([str(run), "--keep", str(home)])
+    assert (home / "result.json").exists()
+
+
+def test_nothing_is_kept_of_what_is_refused(sweep: Path) -> None:
+    change(rows_of(sweep)[0].runs[0].folder, "data", "token_stream", to="another stream")
+    with pytest.raises(UserError, match="not trained on the same tokens"):
+        main([str(sweep), "--keep", str(sweep.parent / "kept")])
+    assert not (sweep.parent / "kept").exists()
+
+
+def test_a_study_is_reported_from_its_results(experiments: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for scale in ("toy", "smoke"):
+        root = experiments / "table3" / "results" / scale
+        make_run(root, "base")
+        make_run(root, "A1")
+    main([str(experiments / "table3")])
+    printed = capsys.readouterr().out
+    homes = [experiments / "table3" / "results" / scale for scale in ("smoke", "toy")]
+    assert [line for line in printed.splitlines() if line.endswith("report.html")] == [
+        str(home / "report.html") for home in homes
+    ]
+    for home in homes:
+        lines = cells((home / "report.md").read_text())
+        assert f"Runs of table3, {home.name}" in printed
+        assert list(lines)[2:] == ["A1", "base", "A2", "B1", "big"]
+        assert lines["base"][-2:] == ["25.8", "65"]
+    main([str(experiments / "table3"), "--keep", str(experiments.parent / "kept")])
+    assert (experiments.parent / "kept" / "toy" / "report.html").exists()
+
+
+def test_an_unknown_study_names_the_known(experiments: Path) -> None:
+    (experiments / "norm").mkdir()
+    with pytest.raises(UserError, match=r"there is no study .*experiments/tabel3; there are norm, table3\."):
+        main([str(experiments / "tabel3")])
+    with pytest.raises(UserError, match=r"no runs below .*experiments/norm"):
+        main([str(experiments / "norm")])
+
+
+def test_the_published_figures_of_the_checkout_can_be_read() -> None:
+    for path in study.EXPERIMENTS.glob("*/published.csv"):
+        found = study.read_published(path.parent, study.Study(path.parent.name, None, frozenset(), ()))
+        assert found.header
+        assert found.cells
