@@ -12,7 +12,7 @@ from torch import Tensor
 
 from triptych.contract.batch import Batch
 from triptych.data.batching import TokenStream
-from triptych.training.distributed import gather
+from triptych.training.distributed import all_gather
 
 
 class DataSeen:
@@ -49,9 +49,9 @@ class DataSeen:
         """Target tokens that were predicted, ``</s>`` counted."""
         return sum((tgt - 1) * count for (_, tgt, _), count in self.pairs.items())
 
-    def of_all_ranks(self) -> DataSeen:
-        """The sum over all ranks, the stream a hash of theirs; on every rank, which must all ask."""
-        states = gather(self.state_dict())
+    def across_ranks(self) -> DataSeen:
+        """Sum the counts over all ranks and hash their digests together. Collective: every rank must call it."""
+        states = all_gather(self.state_dict())
         if len(states) == 1:
             return self
         total = DataSeen()
