@@ -8,13 +8,13 @@ from typing import ClassVar
 import pytest
 import torch
 from conftest import build_model, triptych
-from omegaconf import OmegaConf
 
+from triptych.data.directions import Directions
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
+from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.export.ctranslate2 import compare_ctranslate2, to_ctranslate2
-from triptych.runs.trained_run import Translator
 
 pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
 LINES = ["a cat sees the dog", "the dogs sleep", "a bird"]
@@ -36,7 +36,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 
 def translator(tokenizer: Tokenizer, *options: str) -> Translator:
     model = build_model(*options, vocabulary=tokenizer.vocabulary).float()
-    return Translator(model, tokenizer, OmegaConf.create(), "best")
+    directions = Directions.of(None, "en", "fr", None)
+    return Translator(model=model, tokenizer=tokenizer, directions=directions, search=SEARCH)
 
 
 @pytest.mark.parametrize(

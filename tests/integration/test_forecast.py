@@ -17,7 +17,7 @@ from conftest import compose_train, triptych
 from hydra.utils import instantiate
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych.accounting import cost as accounting
+from triptych.accounting import peaks
 from triptych.config import schema
 from triptych.contract.batch import Batch
 from triptych.data.batching import Stream
@@ -50,7 +50,7 @@ def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeyp
     )
     checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
     assert before.disk == pytest.approx(checkpoints, rel=0.25)
-    monkeypatch.setattr(accounting, "device_name", lambda _: train["device"])  # with the threads of that process
+    monkeypatch.setattr(peaks, "device_name", lambda _: train["device"])  # with the threads of that process
     after = estimate(command, None, None, {})
     assert after.measured
     assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
@@ -135,4 +135,4 @@ def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_unknown_peak() -> None:
     with pytest.raises(UserError, match="abacus"):
-        accounting.datasheet_peak("abacus")
+        peaks.datasheet_peak("abacus")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig
@@ -31,35 +30,36 @@ def evaluate(config: DictConfig) -> None:
     require_values(config)
     check_types(config)
     require_one_best("search", config.search)
-    from triptych.evaluation import (
-        splits as evaluation,  # not before it is needed: --help and mistakes do not wait for it
-    )
+    from triptych.evaluation.metrics import standard_metrics  # imported here: --help and mistakes do not wait for it
+    from triptych.evaluation.splits import evaluate_split, save_evaluation
     from triptych.kernels.malloc import keep_freed_memory
-    from triptych.runs.trained_run import load
+    from triptych.runs.trained_run import load, load_config, run_folder, scored_checkpoint
 
     search = instantiate(config.search)
     keep_freed_memory()
-    translator = load(config.run, config.checkpoint, config.device)
-    corpus = instantiate(translator.config.data)
-    folder = runs.RunFolder(Path(config.run).expanduser())
+    trained, folder = load_config(config.run), run_folder(config.run)
+    checkpoint = config.checkpoint or scored_checkpoint(folder)
+    translator = load(config.run, checkpoint, config.device)
+    corpus = instantiate(trained.data)
     check_text(folder, corpus)
     if config.split not in corpus.splits:
         raise UserError(f"split={config.split} is unknown; the run's data has {', '.join(corpus.splits)}.")
-    found = evaluation.evaluate(
+    found = evaluate_split(
         translator,
         corpus,
         config.split,
+        metrics=standard_metrics(),
         search=search,
         search_tokens=config.search_tokens,
-        length_edges=translator.config.length_edges,
+        length_edges=trained.length_edges,
+        checkpoint=checkpoint,
     )
     limit = f"{search.max_length_ratio:g}x+{search.max_length_extra:g}"
     how = f"beam{search.beam_size}.alpha{search.length_penalty:g}.length{limit}"
-    name = f"{config.split}.{translator.checkpoint}.{how}"
-    evaluation.save(found, folder, name)
+    name = f"{config.split}.{checkpoint}.{how}"
+    save_evaluation(found, folder, name)
     scores = found.scores
-    checkpoint, count = translator.checkpoint, scores["sentences"]
-    print(f"{config.split}: {count:,} sentences, checkpoint {checkpoint}, beam {search.beam_size}")
+    print(f"{config.split}: {scores['sentences']:,} sentences, checkpoint {checkpoint}, beam {search.beam_size}")
     print(f"BLEU {scores['bleu']:.2f}  {scores['bleu_signature']}")
     print(f"chrF {scores['chrf']:.2f}  {scores['chrf_signature']}")
     print(f"mean smoothed sentence BLEU over pieces {scores['sentence_bleu_pieces']:.2f}  (not comparable with BLEU)")

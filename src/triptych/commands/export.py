@@ -36,13 +36,13 @@ def export(config: DictConfig) -> None:
         raise UserError(f"output={folder} is there already; remove it, or give another folder.")
     from triptych.export.ctranslate2 import TOLERANCE, compare_ctranslate2, to_ctranslate2
     from triptych.files import replacing
-    from triptych.runs.trained_run import load
+    from triptych.runs.trained_run import load, load_config
 
     translator = load(config.run, config.checkpoint)
-    lines = list(instantiate(translator.config.data).splits["validation"][0][:CHECKED])
+    lines = list(instantiate(load_config(config.run).data).splits["validation"][0][:CHECKED])
     with replacing(folder) as beside:
         to_ctranslate2(translator, beside)
-        found = compare_ctranslate2(translator, beside, lines, instantiate(translator.config.search))
+        found = compare_ctranslate2(translator, beside, lines, translator.search)
         if found.difference > TOLERANCE:
             raise UserError(
                 f"CTranslate2 gives our translations other log-probabilities than we do, by up to "

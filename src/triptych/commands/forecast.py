@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 from rich.console import Console
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.peaks import datasheet_peak
 from triptych.config import schema
 from triptych.errors import UserError
 from triptych.reports.formats import to_rich
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
         if one.startswith("-"):
             raise UserError(f"{one} is no option of forecast; it has --device and --measure, and overrides key=value.")
     if given.device:
-        accounting.datasheet_peak(given.device)
+        datasheet_peak(given.device)
     if given.measure is not None and given.device:
         raise UserError("--measure trains on this machine, which is no --device; give one of the two.")
     if given.measure is not None and given.measure < FEWEST:

@@ -18,7 +18,8 @@ from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
-from triptych.accounting import cost as accounting
+from triptych.accounting import peaks
+from triptych.accounting.parameters import count_parameters
 from triptych.config.composition import compose_run
 from triptych.config.validation import check
 from triptych.contract.batch import Batch
@@ -95,13 +96,13 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     data = data_of(config, prepared, loss, workers=0)
     tokens, flops = consumption(data.stream, data.total_steps, prepared, loss.autoencode)
     here = "cpu" if device else device_of(config)
-    name = device or accounting.device_name(here)
+    name = device or peaks.device_name(here)
     activations = activation_bytes(prepared, loss, config.batch.tokens)
     if measure and training not in measured:
         measured[training] = measured_speed(config, prepared, data, loss, measure)
     known = measured[training] if measure else speeds.known(config, corpus.fingerprint, name)
-    peak = accounting.datasheet_peak(device)[0] if device else accounting.peak_flops(here, config.strategy.precision)[0]
-    parameters = accounting.parameters(prepared.model)[0]
+    peak = peaks.datasheet_peak(device)[0] if device else peaks.peak_flops(here, config.strategy.precision)[0]
+    parameters = count_parameters(prepared.model).total
     kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
     return Estimate(
         overrides=tuple(runs.display_overrides(overrides)),

@@ -10,7 +10,7 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.parameters import count_parameters
 from triptych.config.composition import compose_run
 from triptych.config.validation import on_meta
 from triptych.contract.vocabulary import Vocabulary
@@ -62,7 +62,7 @@ def matched(config: DictConfig, vocabulary: Vocabulary, lengths: Lengths) -> dic
     def measure(model: Any) -> float:
         built = on_meta(model, vocabulary)
         if config.match.by == "parameters":
-            return accounting.parameters(built)[1]
+            return count_parameters(built).non_embedding
         unpredicted = 1 - predicted
         return sum(
             count * (built.flops(src, tgt) - unpredicted * built.source_prediction_flops(src))

@@ -19,7 +19,8 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from triptych.contract.vocabulary import LanguageTags
 from triptych.data.store import Store
 from triptych.data.tokenizer import Tokenizer
-from triptych.decoding.search import Search, decode
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
 from triptych.evaluation.metrics import corpus_scores
 from triptych.files import replacing
 from triptych.kernels.matmul import fast_products

@@ -16,7 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 import triptych
-from triptych.accounting import cost as accounting
+from triptych.accounting.cost import training_cost
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
+from triptych.accounting.parameters import count_parameters
 from triptych.data.batching import unique_length_pairs
 from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.errors import UserError
@@ -91,7 +93,7 @@ class Experiment:
         if resume is not None:
             self.data.first_step = checkpoints.step_of(resume)
             say(f"going on from step {self.data.first_step:,}")
-        accounting.reset_peak_memory(self.device)
+        reset_peak_memory(self.device)
         try:
             self.trainer.fit(self.task, datamodule=self.data, ckpt_path=resume, weights_only=True)
         except (KeyboardInterrupt, SystemExit) as stop:  # Lightning makes the one of the other
@@ -100,7 +102,7 @@ class Experiment:
             if isinstance(stop, SystemExit) and stop.code == TERMINATED:
                 raise
             raise KeyboardInterrupt from stop
-        self.peak_memory = accounting.peak_memory_bytes(self.device)
+        self.peak_memory = peak_memory_bytes(self.device)
 
     def finish(self, digest: str, training: str) -> None:
         """Writes down what was trained, translates the test sets with the best or averaged weights, and writes the
@@ -196,7 +198,7 @@ class Experiment:
     def _trained(self, total: DataSeen) -> dict[str, Any]:
         """``result.json`` but for its identity and its scores."""
         corpus, tokenizer = self.prepared.corpus, self.prepared.tokenizer
-        parameters, non_embedding = accounting.parameters(self.task.model)
+        parameters, non_embedding = count_parameters(self.task.model)
         return {
             "run": self.folder.path.name,
             "version": triptych.__version__,
@@ -223,7 +225,7 @@ class Experiment:
                 "tokens_src": total.tokens_src,
                 "tokens_tgt": total.tokens_tgt,
                 "compiled": self.compiled,
-                **accounting.cost(
+                **training_cost(
                     self.task.model,
                     total.pairs,
                     tokens=total.tokens_src + total.tokens_tgt,

@@ -8,7 +8,7 @@ from pathlib import Path
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.parameters import count_parameters
 from triptych.contract.model import TranslationModel
 from triptych.data import store
 from triptych.data.corpus import TRAIN, Corpus
@@ -31,7 +31,7 @@ class Prepared:
 
     def report(self) -> list[str]:
         """What was dropped, and what was built, a line each."""
-        total, non_embedding = accounting.parameters(self.model)
+        total, non_embedding = count_parameters(self.model)
         return [
             *self.stores["train"].report,
             f"tokenizer: {self.tokenizer.name}, trained on {self.tokenizer.lines:,} lines",

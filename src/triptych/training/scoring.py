@@ -17,11 +17,12 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.data.corpus import VALIDATION, Corpus
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
-from triptych.evaluation import splits as evaluation
+from triptych.evaluation.metrics import standard_metrics
+from triptych.evaluation.splits import evaluate_split, save_evaluation, split_loss
 from triptych.files import replacing
 from triptych.runs import checkpoints
 from triptych.runs import folder as runs
-from triptych.runs import trained_run as translator
+from triptych.runs.trained_run import load
 from triptych.training.callbacks import close
 from triptych.training.distributed import say
 
@@ -33,20 +34,22 @@ def score(config: DictConfig, folder: runs.RunFolder, corpus: Corpus, device: to
         checkpoint = "averaged"
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
-    trained = translator.load(folder.path, checkpoint, str(device))
-    validation = evaluation.likelihood(trained, corpus, VALIDATION, config.search_tokens)
+    trained = load(folder.path, checkpoint, str(device))
+    validation = split_loss(trained, corpus, VALIDATION, config.search_tokens)
     search, test = instantiate(config.search), {}
     for split in corpus.test_names:
         say(f"translating {split} …")
-        found = evaluation.evaluate(
+        found = evaluate_split(
             trained,
             corpus,
             split,
+            metrics=standard_metrics(),
             search=search,
             search_tokens=config.search_tokens,
             length_edges=config.length_edges,
+            checkpoint=checkpoint,
         )
-        evaluation.save(found, folder, split)
+        save_evaluation(found, folder, split)
         test[split] = found.scores
         say(f"{split}: BLEU {found.scores['bleu']:.2f}, chrF {found.scores['chrf']:.2f}")
     return {"validation": validation, "test": test}

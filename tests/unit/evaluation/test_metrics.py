@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from triptych.evaluation.metrics import bleu_by_length, corpus_scores, sentence_bleu_pieces
+from triptych.evaluation.bleu_variants import bleu_by_length, sentence_bleu_pieces
+from triptych.evaluation.metrics import corpus_scores
 
 REFERENCES = [
     "Les raisons d'un tel optimisme, chez les uns, et pessimisme, chez les autres ?",
