@@ -13,7 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.evaluation.checks import require_equal_counts
 
 
@@ -58,9 +58,7 @@ class Bleu:
     name = "BLEU"
 
     def __init__(self, *, tokenize: str, lowercase: bool) -> None:
-        if tokenize not in BLEU.TOKENIZERS:
-            known = ", ".join(sorted(BLEU.TOKENIZERS))
-            raise UserError(f"metric.bleu.tokenize={tokenize} is unknown; choose one of {known}.")
+        require_one_of(sorted(BLEU.TOKENIZERS), "metric.bleu", tokenize=tokenize)
         self._settings: dict[str, Any] = {"tokenize": tokenize, "lowercase": lowercase}
         try:
             BLEU(**self._settings)
@@ -73,18 +71,22 @@ class Bleu:
 
 
 class ChrF:
-    """Corpus chrF, the F-score of character n-grams (Popović 2015), 0 to 100; chrF++ with ``word_order=2``.
+    """Corpus chrF, the F-score of character n-grams (Popović 2015), 0 to 100; chrF++ (2017) with ``word_order=2``.
 
     Args:
         char_order: longest character n-grams.
         word_order: longest word n-grams; 0 for none.
         beta: weight of recall relative to precision.
         lowercase: whether to ignore case.
+
+    Raises:
+        UserError: an order or a weight is too small.
     """
 
-    name = "chrF"
-
     def __init__(self, *, char_order: int, word_order: int, beta: int, lowercase: bool) -> None:
+        require_at_least(1, "metric.chrf", char_order=char_order, beta=beta)
+        require_at_least(0, "metric.chrf", word_order=word_order)
+        self.name = "chrF" + "+" * word_order
         self._settings: dict[str, Any] = {
             "char_order": char_order,
             "word_order": word_order,
