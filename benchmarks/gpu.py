@@ -31,13 +31,16 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from benchmarks.data import sentence_lengths
 from benchmarks.memory import bytes_of_step
 from benchmarks.text import Text
-from triptych.accounting import cost as accounting
+from triptych.accounting.flops import training_flops
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
+from triptych.accounting.peaks import device_name, peak_flops
 from triptych.config import schema
 from triptych.config.composition import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
-from triptych.decoding.search import Search, decode
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
 from triptych.layers.attention import attend
 from triptych.layers.recurrent import Carried, Layer, Weights
 from triptych.layers.recurrent_decoder import cast_once
@@ -93,7 +96,7 @@ class Bench:
         """What was measured, and what the datasheet says."""
 
         def both() -> dict[str, Any]:
-            datasheet, source = accounting.peak_flops(self.device, "bf16-mixed")
+            datasheet, source = peak_flops(self.device, "bf16-mixed")
             return {"measured": self.measured_peak, "datasheet": datasheet, "source": source}
 
         return {"products": both}
@@ -179,7 +182,7 @@ class Bench:
             optimizer.zero_grad(set_to_none=True)
             return parts.loss.detach()
 
-        accounting.reset_peak_memory(self.device)
+        reset_peak_memory(self.device)
         began = time.perf_counter()
         losses = [step(batch) for batch in self.text.batches(self.steps, self.workers)]
         self._wait()
@@ -196,7 +199,7 @@ class Bench:
         spent = [self._between(*ends) for ends in pairwise(marks[1:])]
         seconds = sum(spent)
         tokens = sum((src + tgt - 2) * count for (src, tgt, _), count in pairs.items())
-        rate = accounting.training_flops(model, pairs) / seconds
+        rate = training_flops(model, pairs) / seconds
         return {
             "tokens_per_second": tokens / seconds,
             "tokens_a_step": tokens / len(spent),
@@ -211,7 +214,7 @@ class Bench:
             "graphs_made_while_timed": counters["stats"]["unique_graphs"] - graphs,
             "first_loss": float(losses[0]),
             "last_loss": float(losses[-1]),
-            "peak_memory_bytes": accounting.peak_memory_bytes(self.device),
+            "peak_memory_bytes": peak_memory_bytes(self.device),
         }
 
     def _build(self, arm: str) -> tuple[TranslationModel, TranslationLoss]:
@@ -316,7 +319,7 @@ def main() -> None:
     device = torch.device("cpu" if arguments.small else "cuda")
     bench, began = Bench(device, arguments.small), time.perf_counter()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {"device": accounting.device_name(device), "torch": torch.__version__}
+    found: dict[str, Any] = {"device": device_name(device), "torch": torch.__version__}
     for part in arguments.parts.split(","):
         found[part] = {}
         for name, measure in getattr(bench, part)().items():

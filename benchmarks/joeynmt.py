@@ -19,10 +19,11 @@ from typing import Any
 import torch
 import yaml
 from torch import Tensor
+from triptych.runs.trained_run import load
 
 from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.translator import Translator
 from triptych.layers.positions import sinusoid
-from triptych.runs.trained_run import Translator, load
 
 # Newer versions of sentencepiece and setuptools are not understood by JoeyNMT 2.3.0.
 PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "sentencepiece==0.2.0", "setuptools<81"]

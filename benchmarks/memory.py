@@ -21,7 +21,7 @@ from hydra.utils import instantiate
 
 from benchmarks.ours import ARMS, COMMON, keeping_logits
 from benchmarks.text import Text
-from triptych.accounting import cost as accounting
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.config import schema
 from triptych.config.composition import conf_dir
 from triptych.contract.batch import Batch
@@ -36,14 +36,14 @@ VOCABULARY, TOKENS = 32_000, 36_000
 def bytes_of_step(model: TranslationModel, loss: TranslationLoss | None, batch: Batch) -> int:
     """The most that a forward and a backward pass hold at one time; without a loss, by one that keeps the logits."""
     model.zero_grad(set_to_none=True)
-    accounting.reset_peak_memory(batch.src.device)
-    before = accounting.peak_memory_bytes(batch.src.device)
+    reset_peak_memory(batch.src.device)
+    before = peak_memory_bytes(batch.src.device)
     prediction = model(batch)
     if loss is not None:
         loss(prediction, batch.step_tokens, 0.0).loss.backward()
     else:
         keeping_logits(prediction, label_smoothing=0.1).backward()
-    return accounting.peak_memory_bytes(batch.src.device) - before
+    return peak_memory_bytes(batch.src.device) - before
 
 
 def peak(arm: str, loss: str) -> dict[str, int]:

@@ -14,13 +14,13 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import Tensor
 from torch.profiler import record_function
+from triptych.training.prepare import prepare
 
 from triptych.config import schema
 from triptych.config.composition import conf_dir
 from triptych.contract.batch import Batch, Prediction
 from triptych.kernels.matmul import fast_products
 from triptych.training.build import data_of, task_of
-from triptych.training.prepare import prepare
 
 COMMON = [
     "scale=multi30k",

@@ -16,17 +16,17 @@ import pytest
 from conftest import compose_train, triptych
 from hydra.utils import instantiate
 from torch.utils.flop_counter import FlopCounterMode
+from triptych.sweeps.estimate import UTILISATION, estimate, measured_speed
+from triptych.training.prepare import prepare
 
-from triptych.accounting import cost as accounting
+from triptych.accounting import peaks
 from triptych.config import schema
 from triptych.contract.batch import Batch
 from triptych.data.batching import Stream
 from triptych.errors import UserError
 from triptych.layers import sequence_layout as packing
 from triptych.runs import speeds
-from triptych.sweeps.estimate import UTILISATION, estimate, measured_speed
 from triptych.training.build import data_of
-from triptych.training.prepare import prepare
 
 schema.register()
 ARMS = [["model=rnn_luong"], ["model=transformer"], ["model=lm4mt", "loss=decayed"]]
@@ -50,7 +50,7 @@ def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeyp
     )
     checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
     assert before.disk == pytest.approx(checkpoints, rel=0.25)
-    monkeypatch.setattr(accounting, "device_name", lambda _: train["device"])  # with the threads of that process
+    monkeypatch.setattr(peaks, "device_name", lambda _: train["device"])  # with the threads of that process
     after = estimate(command, None, None, {})
     assert after.measured
     assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
@@ -135,4 +135,4 @@ def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_unknown_peak() -> None:
     with pytest.raises(UserError, match="abacus"):
-        accounting.datasheet_peak("abacus")
+        peaks.datasheet_peak("abacus")

@@ -10,11 +10,12 @@ import pytest
 import torch
 from conftest import compose_train
 from hydra.utils import instantiate
+from triptych.sweeps.match import TOLERANCE, matched, nearest, resolve_reference
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.flops import training_flops
+from triptych.accounting.parameters import count_parameters
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
-from triptych.sweeps.match import TOLERANCE, matched, nearest, resolve_reference
 
 PIECES = {"tiny": 1_400, "base": 32_000, "article": 32_000}
 ARCHITECTURES = ("rnn", "transformer", "lm4mt")
@@ -44,11 +45,11 @@ def test_within_two_percent(arm: str, reference: str, by: str, loss: str, size: 
     with torch.device("meta"):
         arms = [instantiate(model, vocabulary=vocabulary) for model in (config.model, config.match.model)]
     if by == "parameters":
-        ours, theirs = (accounting.parameters(model)[1] for model in arms)
+        ours, theirs = (count_parameters(model).non_embedding for model in arms)
     else:
         autoencode = instantiate(config.loss).autoencode
         steps = Counter((*pair, autoencode(step / 100) > 0) for step in range(100) for pair in LENGTHS.tolist())
-        ours, theirs = (accounting.training_flops(model, steps) for model in arms)
+        ours, theirs = (training_flops(model, steps) for model in arms)
     assert abs(ours / theirs - 1) <= TOLERANCE
 
 

@@ -16,7 +16,8 @@ from triptych.commands import cli
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import BOS, EOS, PAD, LanguageTags, Vocabulary
-from triptych.decoding.search import Search, decode
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
 from triptych.errors import UserError
 from triptych.export.ctranslate2 import to_ctranslate2
 

@@ -139,10 +139,11 @@ def separate_hydra() -> Iterator[ConfigLoader]:
         Singleton.set_state(state)
 
 
-def register_search_of(run: Path) -> None:
-    """Make ``search=run`` known to Hydra: how the run in a folder was scored itself."""
-    config = run.expanduser() / "config.yaml"
+def register_settings_of(run: Path) -> None:
+    """Make ``search=run`` and ``metric=[run]`` known to Hydra: how the run in a folder was scored itself."""
+    path = run.expanduser() / "config.yaml"
     # A folder without a run is refused later, when it is loaded.
-    search = OmegaConf.load(config).get("search") if config.exists() else None
-    node = OmegaConf.load(conf_dir() / "search" / "beam.yaml") if search is None else search
-    ConfigStore.instance().store(group="search", name="run", node=node)
+    config = OmegaConf.load(path) if path.exists() else compose_unchecked([]).config
+    store = ConfigStore.instance()
+    store.store(group="search", name="run", node=config.search)
+    store.store(group="metric", name="run", node=config.metric)

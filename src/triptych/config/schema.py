@@ -42,7 +42,7 @@ class Validation:
 
 @dataclass
 class Checkpoint:
-    """Measure of the best checkpoint (``loss`` or ``bleu``); number of the last ones to average (1: none) and to keep."""
+    """Measure of the best checkpoint (``loss`` or ``bleu``); number of the last ones to average and to keep."""
 
     monitor: str = MISSING
     average: int = MISSING
@@ -122,6 +122,7 @@ class Evaluate:
     device: str = MISSING
     search_tokens: int = MISSING
     search: Any = MISSING
+    metric: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass

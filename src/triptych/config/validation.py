@@ -34,6 +34,19 @@ OTHER_KEYS = {
     "default_root_dir": "output",
 }
 """Arguments of Lightning's Trainer, and the key that sets each instead of ``trainer.*``."""
+COUNTS = (
+    "batch.tokens",
+    "batch.accumulate",
+    "validation.every",
+    "validation.bleu_every",
+    "checkpoint.average",
+    "checkpoint.keep",
+    "search_tokens",
+    "log_every",
+    "strategy.devices",
+    "strategy.num_nodes",
+)
+"""Keys whose values are integers of at least 1."""
 FIXED_ARGUMENTS = (
     "check_val_every_n_epoch",
     "num_sanity_val_steps",
@@ -92,7 +105,7 @@ def _check_targets(config: DictConfig) -> None:
         if "_target_" not in config[key]:
             raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
     if not config.metric:
-        raise UserError("metric=[] leaves nothing to score translations by; choose at least one, such as metric=[bleu].")
+        raise UserError("metric=[] leaves nothing to score translations by; choose one, such as metric=[bleu].")
     lists = [(f"{group}.{name}", node) for group in ("metric", "callbacks") for name, node in config[group].items()]
     for key, node in [*lists, *([("logger", config.logger)] if config.logger else [])]:
         if not isinstance(node, DictConfig) or "_target_" not in node:
@@ -121,9 +134,7 @@ def _check_numbers(config: DictConfig) -> None:
     directions = config.data.get("directions")
     if OmegaConf.is_list(directions) and len(directions) > 1 and not config.tokenizer.joint:
         raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
-    counts = ("batch.tokens", "batch.accumulate", "validation.every", "validation.bleu_every", "checkpoint.average")
-    counts += ("checkpoint.keep", "search_tokens", "log_every", "strategy.devices", "strategy.num_nodes")
-    for key in counts:
+    for key in COUNTS:
         _require_count(key, OmegaConf.select(config, key))
     if config.seed < 0:
         raise UserError(f"seed={config.seed} must be at least 0.")

@@ -10,7 +10,7 @@ from typing import Any
 from sacrebleu.metrics.chrf import CHRF
 
 from triptych.errors import UserError
-from triptych.evaluation.metrics import bleu_of
+from triptych.evaluation.bleu_statistics import bleu_from_signature
 from triptych.reports.rows import Row
 from triptych.reports.stored_runs import Run, test_sets
 
@@ -129,7 +129,7 @@ def _mistake(run: Run, test_set: str, hypotheses: list[str], references: list[st
         return f"translations/{test_set}.txt has {len(hypotheses):,} lines for {len(references):,} references"
     scores = run.tests[test_set]
     try:
-        metrics = {"bleu": bleu_of(scores["bleu_signature"]), "chrf": CHRF()}
+        metrics = {"bleu": bleu_from_signature(scores["bleu_signature"]), "chrf": CHRF()}
     except ValueError as error:
         return f"test.{test_set}.bleu_signature is none ({error})"
     for name, metric in metrics.items():

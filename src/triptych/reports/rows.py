@@ -10,7 +10,7 @@ from statistics import fmean
 
 from triptych.errors import UserError
 from triptych.reports.stored_runs import Run
-from triptych.runs.folder import display_overrides
+from triptych.runs.identity import display_overrides
 from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from sacrebleu.significance import PairedTest
 
 from triptych.errors import UserError
-from triptych.evaluation.metrics import bleu_of, bleu_statistics, corpus_bleu
+from triptych.evaluation.bleu_statistics import bleu_from_signature, bleu_statistics, corpus_bleu
 from triptych.reports.rows import Row, runs_of
 from triptych.reports.stored_runs import Run
 from triptych.reports.tables import MISSING, Table
@@ -98,7 +98,7 @@ class PairedTests:
             return randomized_p(ours, theirs, TRIALS, random_seed())
         ((run, base),) = pairs
         systems: list[tuple[str, Sequence[str]]] = [("base", self._lines(base)), ("other", self._lines(run))]
-        metrics = {"BLEU": bleu_of(run.tests[self.test_set]["bleu_signature"])}
+        metrics = {"BLEU": bleu_from_signature(run.tests[self.test_set]["bleu_signature"])}
         test = PairedTest(systems, metrics, [self._references(run)], test_type="ar", n_samples=TRIALS)
         result: Any = test()[1]["BLEU"][1]
         return result.p_value

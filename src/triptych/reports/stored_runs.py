@@ -16,7 +16,9 @@ import pandas as pd
 import yaml
 
 from triptych.errors import UserError
-from triptych.runs.folder import PLACES, UNIDENTIFYING, RunFolder
+from triptych.runs.folder import RunFolder
+from triptych.runs.identity import DATA_LOCATION as PLACES
+from triptych.runs.identity import NOT_IDENTIFYING as UNIDENTIFYING
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig
 
-from triptych.accounting.cost import gpu_kind
-from triptych.runs.folder import SCORING, config_hash, write_json
+from triptych.accounting.peaks import datasheet_name
+from triptych.runs.folder import write_json
+from triptych.runs.identity import SCORING, config_hash
 
 APART = (*SCORING, "seed", "budget", "validation", "checkpoint", "log_every", "optimizer.schedule")
 """Keys that change what a training comes to, and hardly its speed."""
@@ -39,13 +40,13 @@ def known(config: DictConfig, data: str, device: str) -> float | None:
     """Source and target tokens a second, if a training like this one was measured on the device.
 
     Args:
-        device: its name, or the part of it by which a GPU's peak is known (``accounting.gpu_kind``).
+        device: its name, or the part of it by which a GPU's peak is known (``accounting.datasheet_name``).
     """
     kept = _read(_path(config, data))
     if device in kept:
         return kept[device]
-    kind = gpu_kind(device)
-    return next((speed for name, speed in kept.items() if kind and gpu_kind(name) == kind), None)
+    kind = datasheet_name(device)
+    return next((speed for name, speed in kept.items() if kind and datasheet_name(name) == kind), None)
 
 
 def _path(config: DictConfig, data: str) -> Path:

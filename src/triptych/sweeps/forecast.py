@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from hydra.utils import instantiate
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.parameters import count_parameters
+from triptych.accounting.peaks import datasheet_peak, device_name, peak_flops
 from triptych.config.composition import arms_of, compose_run
 from triptych.contract.model import TranslationModel
 from triptych.data.batching import Stream
@@ -78,7 +79,7 @@ def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: 
         UserError: whatever training would refuse, an unknown device, or too few steps to measure by.
     """
     if device:
-        accounting.datasheet_peak(device)
+        datasheet_peak(device)
     if measure is not None and device:
         raise UserError("--measure trains on this machine, which is no --device; give one of the two.")
     if measure is not None and measure < FEWEST_STEPS:
@@ -119,13 +120,13 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     parts = build_parts(config, corpus, reference, workers=0)
     tokens, flops = consumption(parts.data.stream, parts.data.total_steps, parts.model, parts.loss.autoencode)
     here = "cpu" if device else device_of(config)
-    name = device or accounting.device_name(here)
+    name = device or device_name(here)
     activations = activation_bytes(parts, config.batch.tokens)
     if measure and training not in speed_of:
         speed_of[training] = measured_speed(config, parts, measure)
     known = speed_of[training] if measure else speeds.known(config, corpus.fingerprint, name)
-    peak = accounting.datasheet_peak(device)[0] if device else accounting.peak_flops(here, config.strategy.precision)[0]
-    parameters = accounting.parameters(parts.model)[0]
+    peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
+    parameters = count_parameters(parts.model).total
     kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
     return Estimate(
         overrides=tuple(display_overrides(overrides)),

@@ -1,4 +1,4 @@
-"""Hydra's sweepers and launchers, which call a function once for each arm: here, in other processes, or on a cluster."""
+"""Hydra's sweepers and launchers: call a function for each arm, here, in other processes or on a cluster."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.accounting.cost import TRAINING
+from triptych.accounting.flops import FORWARDS_PER_TRAINING_STEP
 from triptych.contract.model import TranslationModel
 from triptych.data.batching import Stream, unique_length_pairs
 
@@ -75,5 +75,5 @@ def pair_flops(stream: Stream, model: TranslationModel) -> tuple[NDArray[np.floa
     """Of training on each pair, forward and backward: in all, and what predicting the source takes of it."""
     different, places = unique_length_pairs(stream.lengths)
     of_kind = [(model.flops(src, tgt), model.source_prediction_flops(src)) for src, tgt in different.tolist()]
-    whole, source = TRAINING * np.array(of_kind, np.float64)[places].T
+    whole, source = FORWARDS_PER_TRAINING_STEP * np.array(of_kind, np.float64)[places].T
     return whole, source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from omegaconf import DictConfig
 from rich.console import Console
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.parameters import count_parameters
 from triptych.contract.model import TranslationModel
 from triptych.data import store
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus
@@ -60,7 +59,7 @@ class TrainingParts:
 
     def report(self) -> list[str]:
         """Describe what was left out and what was built, a line each."""
-        total, non_embedding = accounting.parameters(self.model)
+        total, non_embedding = count_parameters(self.model)
         return [
             *self.stores[TRAIN].report,
             f"tokenizer: {self.tokenizer.name}, trained on {self.tokenizer.lines:,} lines",

@@ -16,7 +16,7 @@ from triptych.training.distributed import all_gather
 
 
 class DataSeen:
-    """Counts pairs by kind (``accounting.Pairs``), so that tokens and FLOPs follow exactly, and hashes the stream.
+    """Counts pairs by kind (``accounting.PairCounts``), so that tokens and FLOPs follow exactly, and hashes the stream.
 
     Attributes:
         digests_by_step: the stream's digest after 1, 2, 4, 8 … optimizer steps. They show whether two trainings of

@@ -49,7 +49,7 @@ def wandb_logger(*, save_dir: str, project: str, entity: str | None, group: str 
 
 
 def dashboard_settings(plan: RunPlan) -> dict[str, Any]:
-    """Return what a dashboard shows of a run: its configuration, and as ``arm`` what tells it from others of its sweep."""
+    """Return what a dashboard shows of a run: its configuration, and as ``arm`` its overrides within the sweep."""
     settings: Any = OmegaConf.to_container(plan.run_config.config, resolve=True)
     shown = display_overrides(plan.run_config.overrides)
     arm = " ".join(one for one in shown if not one.startswith(("seed=", "scale=", "experiment=")))

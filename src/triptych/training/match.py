@@ -10,7 +10,7 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from triptych import accounting
+from triptych.accounting.parameters import count_parameters
 from triptych.config.composition import RunConfig, compose_unchecked
 from triptych.config.validation import build_without_values
 from triptych.contract.vocabulary import Vocabulary
@@ -28,7 +28,7 @@ SAMPLED_PAIRS = 1000
 
 
 def reference_model(run_config: RunConfig) -> dict[str, Any] | None:
-    """Return the configuration of the model that ``match`` compares with, without what the arm changes of its own model.
+    """Return the configuration of the model that ``match`` compares with, without the arm's changes to its own model.
 
     Raises:
         UserError: ``match.by`` is neither ``parameters`` nor ``flops``.
@@ -94,7 +94,7 @@ def _measure(config: DictConfig, vocabulary: Vocabulary, lengths: Lengths) -> Ca
     def measure(model: Any) -> float:
         built = build_without_values(model, vocabulary)
         if config.match.by == "parameters":
-            return accounting.count_parameters(built)[1]
+            return count_parameters(built).non_embedding
         flops = (
             count * (built.flops(src, tgt) - skipped * built.source_prediction_flops(src))
             for (src, tgt), count in pairs.items()

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from triptych import __version__
-from triptych.accounting import cost as accounting
+from triptych.accounting.cost import training_cost
+from triptych.accounting.parameters import count_parameters
 from triptych.runs.folder import started_by_other_code
 from triptych.runs.versions import versions
 from triptych.training.build import TrainingParts
@@ -36,7 +37,7 @@ def training_result(
         peak_memory: bytes, the most that this process held while it trained.
     """
     corpus, tokenizer, config = plan.corpus, parts.tokenizer, plan.run_config.config
-    total, non_embedding = accounting.parameters(parts.model)
+    total, non_embedding = count_parameters(parts.model)
     other_code = started_by_other_code(plan.folder)
     return {
         "run": plan.folder.path.name,
@@ -66,7 +67,7 @@ def training_result(
             "tokens_src": seen.tokens_src,
             "tokens_tgt": seen.tokens_tgt,
             "compiled": compiled,
-            **accounting.cost(
+            **training_cost(
                 parts.model,
                 seen.pairs,
                 tokens=seen.tokens_src + seen.tokens_tgt,

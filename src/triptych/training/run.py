@@ -12,7 +12,7 @@ from typing import Any
 import lightning
 from omegaconf import OmegaConf
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
 from triptych.config.search_path import own_folders
@@ -138,8 +138,15 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
         peak_memory = fit(plan, parts, trainer)
         seen = parts.module.data_seen.across_ranks()
         if trainer.is_global_zero:
-            facts = {"device": device, "processes": trainer.world_size, "compiled": compiled}
-            result = training_result(plan, parts, seen, peak_memory=peak_memory, **facts)
+            result = training_result(
+                plan,
+                parts,
+                seen,
+                device=device,
+                processes=trainer.world_size,
+                compiled=compiled,
+                peak_memory=peak_memory,
+            )
             _finish(plan, result, trainer)
         status = "success"
     finally:
@@ -162,7 +169,7 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         parts.data.first_step = checkpoints.step_of(resume)
         logger.info("going on from step %s", f"{parts.data.first_step:,}")
     device = trainer.strategy.root_device
-    accounting.reset_peak_memory(device)
+    reset_peak_memory(device)
     if plan.run_config.processes > 1:
         _let_ranks_start(plan.run_config)
     try:
@@ -173,7 +180,7 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         if isinstance(stop, SystemExit) and stop.code == TERMINATED:
             raise
         raise KeyboardInterrupt from stop
-    return accounting.peak_memory_bytes(device)
+    return peak_memory_bytes(device)
 
 
 def _describe(plan: RunPlan, parts: TrainingParts) -> None:

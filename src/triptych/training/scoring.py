@@ -15,7 +15,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych.data.corpus import VALIDATION, Corpus
 from triptych.data.tokenizer import Tokenizer
-from triptych.evaluation import splits as evaluation
+from triptych.evaluation.metrics import Metric
+from triptych.evaluation.splits import evaluate_split, save_evaluation, split_loss
 from triptych.files import replacing
 from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, write_json, write_record
@@ -39,12 +40,12 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
     run = load(folder.path, checkpoint, str(device))
-    validation = evaluation.likelihood(run.translator, corpus, VALIDATION, config.search_tokens)
+    validation = split_loss(run.translator, corpus, VALIDATION, config.search_tokens)
     search, test = instantiate(config.search), {}
-    metrics = {name: instantiate(node) for name, node in config.metric.items()}
+    metrics: dict[str, Metric] = {str(name): instantiate(node) for name, node in config.metric.items()}
     for split in corpus.test_names:
         logger.info("translating %s …", split)
-        found = evaluation.evaluate(
+        found = evaluate_split(
             run.translator,
             corpus,
             split,
@@ -54,7 +55,7 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
             metrics=metrics,
             checkpoint=checkpoint,
         )
-        evaluation.save(found, folder, split)
+        save_evaluation(found, folder, split)
         test[split] = found.scores
         logger.info("%s: %s", split, ", ".join(f"{metrics[name].name} {found.scores[name]:.2f}" for name in metrics))
     return {"validation": validation, "test": test}

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import build_model, write_three_languages
-from omegaconf import OmegaConf
 
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import BOS, EOS, PAD, LanguageTags
@@ -21,9 +20,9 @@ from triptych.data.directions import Directions
 from triptych.data.text_file import digest
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
+from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import folder as runs
-from triptych.runs.trained_run import Translator
 from triptych.training.callbacks import ValidationBleu
 
 SEVERAL = ["fr-en", "en-de"]
@@ -159,7 +158,7 @@ def test_validation_is_decoded_into_the_language_of_each_pair(files: Path) -> No
 def test_a_run_of_one_direction_serves_that_one(files: Path) -> None:
     tokenizer = trained_on(read(files, tgt="en", directions=None, pivot=None), files)
     model = build_model("model=rnn_luong", vocabulary=tokenizer.vocabulary).float()
-    run = Translator(model, tokenizer, OmegaConf.create(), "best")
+    run = Translator(model=model, tokenizer=tokenizer, directions=Directions.of(None, "fr", "en", None), search=GREEDY)
     own = run.translate(["chat"], GREEDY, direction=("fr", "en"))
     assert own == run.translate(["chat"], GREEDY)
     with pytest.raises(UserError, match="tgt=de: no direction that is trained writes it; choose one of en"):

@@ -48,12 +48,12 @@ class SaveOnSignal(Callback):
     ) -> None:
         alone = trainer.world_size == 1
         step_begins = batch_idx % trainer.accumulate_grad_batches == 0
-        if step_begins and (alone or trainer.global_step % STEPS_BETWEEN_CHECKS == 0):
-            if received := max(all_gather(self.received)):
-                # Lightning has counted this batch as ready; without this, later validations would come a step early.
-                trainer.fit_loop.epoch_loop.batch_progress.total.ready -= 1
-                trainer.save_checkpoint(self.path)
-                self._stop(received)
+        due = step_begins and (alone or trainer.global_step % STEPS_BETWEEN_CHECKS == 0)
+        if due and (received := max(all_gather(self.received))):
+            # Lightning has counted this batch as ready; without this, later validations would come a step early.
+            trainer.fit_loop.epoch_loop.batch_progress.total.ready -= 1
+            trainer.save_checkpoint(self.path)
+            self._stop(received)
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Stop before the test sets are translated; the last step is saved already."""

@@ -12,7 +12,8 @@ from lightning.pytorch.loggers import WandbLogger
 from triptych.contract.vocabulary import LanguageTags
 from triptych.data.store import Store
 from triptych.data.tokenizer import Tokenizer
-from triptych.decoding.search import Search, decode
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
 from triptych.evaluation.metrics import corpus_scores
 from triptych.training.distributed import all_gather
 from triptych.training.module import TranslationModule
