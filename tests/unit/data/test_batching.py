@@ -18,10 +18,11 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import LanguageTags
 from triptych.data import store
-from triptych.data.batching import Planned, Sampler, Stream, TokenStream, plan, plan_sorted
+from triptych.data.batching import PlannedBatch, Sampler, Stream, TokenStream, plan_epoch, plan_sorted
 from triptych.data.corpus import ToyCorpus
-from triptych.data.datamodule import TranslationData, collate
-from triptych.data.ragged_array import Ragged
+from triptych.data.datamodule import TranslationData
+from triptych.data.ragged_array import RaggedArray
+from triptych.data.stored_batches import collate
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
 
@@ -38,27 +39,27 @@ def rows(batches: list[np.ndarray]) -> list[list[int]]:
 def test_every_pair_once_and_every_batch_within_the_budget(
     lengths: np.ndarray, tokens: int, seed: int, epoch: int
 ) -> None:
-    for planned in (plan(lengths, tokens, seed, epoch), plan_sorted(lengths, tokens)):
+    for planned in (plan_epoch(lengths, tokens, seed, epoch), plan_sorted(lengths, tokens)):
         assert Counter(np.concatenate(planned).tolist()) == Counter(range(len(lengths)))
         assert all(len(batch) * lengths[batch].max() <= tokens for batch in planned)
 
 
 @given(LENGTHS, BUDGETS, SEEDS)
 def test_a_plan_follows_from_seed_and_epoch(lengths: np.ndarray, tokens: int, seed: int) -> None:
-    assert rows(plan(lengths, tokens, seed, 3)) == rows(plan(lengths, tokens, seed, 3))
-    assert len(plan(lengths, tokens, seed, 3)) == len(plan(lengths, tokens, seed + 1, 4))
+    assert rows(plan_epoch(lengths, tokens, seed, 3)) == rows(plan_epoch(lengths, tokens, seed, 3))
+    assert len(plan_epoch(lengths, tokens, seed, 3)) == len(plan_epoch(lengths, tokens, seed + 1, 4))
 
 
 def test_seeds_and_epochs_differ() -> None:
     lengths = np.full((100, 2), 10)
-    plans = [rows(plan(lengths, 50, seed, epoch)) for seed, epoch in ((1, 0), (1, 1), (2, 0), (0, 1))]
+    plans = [rows(plan_epoch(lengths, 50, seed, epoch)) for seed, epoch in ((1, 0), (1, 1), (2, 0), (0, 1))]
     assert len({str(p) for p in plans}) == 4
     assert {frozenset(batch) for batch in plans[0]} != {frozenset(batch) for batch in plans[1]}
 
 
 def test_batches_are_of_similar_length() -> None:
     lengths = np.random.default_rng(0).integers(2, 50, (5000, 2))
-    planned = plan(lengths, 1000, 0, 0)
+    planned = plan_epoch(lengths, 1000, 0, 0)
     assert sum(len(batch) * lengths[batch].max() for batch in planned) < 1.05 * lengths.max(1).sum()
 
 
@@ -71,7 +72,7 @@ def test_pairs_come_by_the_longer_side_then_by_both(longest: int) -> None:
 
 def test_a_pair_over_the_budget() -> None:
     with pytest.raises(UserError, match=r"batch\.tokens=20 is less than the 21 tokens of the longest pair"):
-        plan(np.array([[3, 4], [5, 21]]), 20, 0, 0)
+        plan_epoch(np.array([[3, 4], [5, 21]]), 20, 0, 0)
 
 
 @given(LENGTHS, BUDGETS, SEEDS, st.integers(1, 3), st.integers(1, 3))
@@ -87,7 +88,7 @@ def test_all_ranks_together_take_the_plan(
     dealt = [planned for turn in zip(*shares, strict=True) for planned in turn]
     half = len(dealt) // 2
     for epoch, part in enumerate((dealt[:half], dealt[half:])):
-        planned = rows(plan(lengths, tokens, seed, epoch))
+        planned = rows(plan_epoch(lengths, tokens, seed, epoch))
         expected = [planned[i % len(planned)] for i in range(half)]
         assert [batch.rows.tolist() for batch in part] == expected
         assert half - len(planned) < stream.size
@@ -102,11 +103,11 @@ def test_all_ranks_together_take_the_plan(
 def test_a_resumed_sampler_goes_on_with_the_stream(
     lengths: np.ndarray, tokens: int, first: int, accumulate: int
 ) -> None:
-    def planned(first_step: int) -> list[Planned]:
+    def planned(first_step: int) -> list[PlannedBatch]:
         stream = Stream(lengths, tokens=tokens, seed=1, size=accumulate)
         return list(Sampler(stream, steps=21, first_step=first_step, accumulate=accumulate, rank=0))
 
-    def plain(part: list[Planned]) -> list[tuple[list[int], list[int], int]]:
+    def plain(part: list[PlannedBatch]) -> list[tuple[list[int], list[int], int]]:
         return [(batch.rows.tolist(), batch.step_tokens.tolist(), batch.seed) for batch in part]
 
     assert plain(planned(first)) == plain(planned(0)[first * accumulate :])
@@ -131,7 +132,8 @@ def test_collate_makes_the_batch_of_the_contract(src: list[list[int]], random: A
     tags = [LanguageTags(*random.choices(range(2, 9), k=2)) for _ in src]
     slow = Batch.from_ids(src, tgt, index, tags)
     ragged = [
-        Ragged(np.fromiter(chain.from_iterable(side), np.uint16), np.array([*map(len, side)])) for side in (src, tgt)
+        RaggedArray(np.fromiter(chain.from_iterable(side), np.uint16), np.array([*map(len, side)]))
+        for side in (src, tgt)
     ]
     fast = collate(*ragged, np.array(index), slow.step_tokens.numpy(), np.array(tags))
     for name, values in vars(slow).items():

@@ -82,7 +82,7 @@ def test_fingerprint_follows_languages_and_lines(folder: Path) -> None:
 
 def test_fingerprint_tells_where_a_split_ends() -> None:
     def corpus(train: list[str], test: list[str]) -> Corpus:
-        return Corpus("c", ("en", "fr"), {"train": Pairs(train, train), "test": Pairs(test, test)}, [])
+        return Corpus("c", ("en", "fr"), {"train": Pairs(train, train), "validation": Pairs(test, test)}, [])
 
     assert corpus(["a", "b"], ["c"]).fingerprint != corpus(["a"], ["b", "c"]).fingerprint
 
@@ -96,7 +96,7 @@ def test_unequal_line_counts_name_both_files(folder: Path) -> None:
 def test_checked_text_is_kept_until_a_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = read(folder)
     with monkeypatch.context() as patched:
-        patched.setattr("triptych.data.corpus.read_pairs", None)
+        patched.setattr("triptych.data.text_reader.read_pairs", None)
         again = read(folder)
     assert (again.fingerprint, again.report) == (first.fingerprint, first.report)
     write(folder, train_en="a\nb\nz\n")

@@ -18,7 +18,7 @@ from triptych.data import multi30k, store
 from triptych.data.corpus import Corpus, TextCorpus
 from triptych.data.datamodule import TranslationData
 from triptych.data.directions import Directions
-from triptych.data.text_file import digest
+from triptych.data.text_file import digest_lines
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
 from triptych.errors import UserError
@@ -114,7 +114,7 @@ def test_rows_bear_the_tags_of_their_languages_whatever_was_dropped(tmp_path: Pa
 
 def test_one_direction_has_no_tags(files: Path) -> None:
     corpus = read(files, tgt="en", directions=None, pivot=None)
-    text = [[name, *(digest(list(side)) for side in pairs)] for name, pairs in corpus.splits.items()]
+    text = [[name, *(digest_lines(list(side)) for side in pairs)] for name, pairs in corpus.splits.items()]
     assert corpus.fingerprint == sha256(json.dumps([["fr", "en"], text]).encode()).hexdigest()[:16]
     tokenizer = trained_on(corpus, files)
     assert tokenizer.pieces([FR, EN], "src") == ["<fr>", "<en>"]
@@ -162,7 +162,7 @@ def test_a_run_of_one_direction_serves_that_one(files: Path) -> None:
     run = Translator(model, tokenizer, OmegaConf.create(), "best")
     own = run.translate(["chat"], GREEDY, direction=("fr", "en"))
     assert own == run.translate(["chat"], GREEDY)
-    with pytest.raises(UserError, match="tgt=de: no direction that is trained writes it; choose one of en"):
+    with pytest.raises(UserError, match="tgt=de is not a target language of any trained direction; choose one of en"):
         run.translate(["chat"], GREEDY, direction=("fr", "de"))
 
 
@@ -177,14 +177,26 @@ def test_a_run_of_one_direction_serves_that_one(files: Path) -> None:
         (["fr-en", "-de"], "fr", "en", None, "has '-de', which is no direction"),
         (["fr-en", "en-en"], "fr", "en", None, "has en-en, from a language to itself"),
         (["fr-en", "en-de", "fr-en"], "fr", "de", None, "has fr-en twice"),
-        (SEVERAL, "it", "de", None, r"data\.src=it: no direction that is trained reads it; choose one of fr, en\."),
-        (SEVERAL, "fr", "it", None, r"data\.tgt=it: no direction that is trained writes it; choose one of en, de\."),
-        (SEVERAL, "de", "en", None, r"data\.src=de: no direction that is trained reads it"),
+        (
+            SEVERAL,
+            "it",
+            "de",
+            None,
+            r"data\.src=it is not a source language .*; choose one of fr, en\.",
+        ),
+        (
+            SEVERAL,
+            "fr",
+            "it",
+            None,
+            r"data\.tgt=it is not a target language .*; choose one of en, de\.",
+        ),
+        (SEVERAL, "de", "en", None, r"data\.src=de is not a source language of any trained direction"),
         (SEVERAL, "en", "en", None, r"data\.src and data\.tgt are both en"),
         (SEVERAL, "fr", "de", "fr", r"data\.src and data\.pivot are both fr"),
         (SEVERAL, "fr", "de", "de", r"data\.pivot and data\.tgt are both de"),
-        (SEVERAL, "fr", "de", "it", r"data\.pivot=it: no direction that is trained writes it"),
-        (["fr-en", "fr-de"], "fr", "de", "en", r"data\.pivot=en: no direction that is trained reads it"),
+        (SEVERAL, "fr", "de", "it", r"data\.pivot=it is not a target language of any trained direction"),
+        (["fr-en", "fr-de"], "fr", "de", "en", r"data\.pivot=en is not a source language of any trained direction"),
         (None, "fr", "de", "en", r"data\.pivot=en needs a run of several directions; name them in data\.directions"),
     ],
 )

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.contract.vocabulary import SIDES
-from triptych.data import encoding
+from triptych.data import encoding, split_writer
 from triptych.data.corpus import Corpus, Pairs, ToyCorpus
-from triptych.data.ragged_array import Ragged
+from triptych.data.ragged_array import RaggedArray
 from triptych.data.store import Store, prepare
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
@@ -99,11 +99,11 @@ def test_goes_on_where_it_was_cut_off(
     corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bool
 ) -> None:
     """Killed in the middle of a block whose ids were half written; or the files lost what the journal says."""
-    monkeypatch.setattr(encoding, "BLOCK", 2)
+    monkeypatch.setattr(encoding, "BLOCK_PAIRS", 2)
     prepare(corpus, tokenizer, tmp_path / "whole", 10, None)
-    encode, starts = encoding.Encoder.__call__, []
+    encode, starts = encoding.PairEncoder.__call__, []
 
-    def dies(self: encoding.Encoder, start: int, stop: int) -> tuple[Ragged, Ragged]:
+    def dies(self: encoding.PairEncoder, start: int, stop: int) -> tuple[RaggedArray, RaggedArray]:
         starts.append(start)
         if len(starts) == 3:
             (folder,) = (tmp_path / "cut" / "stores").glob(".letters-*[!k]")
@@ -112,7 +112,7 @@ def test_goes_on_where_it_was_cut_off(
             raise KeyboardInterrupt
         return encode(self, start, stop)
 
-    monkeypatch.setattr(encoding.Encoder, "__call__", dies)
+    monkeypatch.setattr(encoding.PairEncoder, "__call__", dies)
     with pytest.raises(KeyboardInterrupt):
         prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
     prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
@@ -125,8 +125,8 @@ def test_processes_encode_what_one_does(
     corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(corpus, tokenizer, tmp_path / "one", 10, None)
-    monkeypatch.setattr(encoding, "BLOCK", 1)  # of which training has five
-    monkeypatch.setattr(encoding, "MANY", 4)
+    monkeypatch.setattr(encoding, "BLOCK_PAIRS", 1)  # five blocks of training pairs
+    monkeypatch.setattr(encoding, "MIN_PARALLEL_PAIRS", 4)
     prepare(corpus, tokenizer, tmp_path / "many", 10, None)
     assert files(tmp_path / "many") == files(tmp_path / "one")
 
@@ -145,8 +145,8 @@ def test_blocks_hold_the_pieces_of_their_lines(trained: tuple[Tokenizer, Corpus]
     tokenizer, corpus = trained
     sides = [[*texts, lines[place], f"  {lines[place]} "] for lines in corpus.splits["train"]]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(encoding, "WORDS", 3)
-        encoder = encoding.Encoder(tokenizer, Pairs(*sides))
+        patched.setattr(encoding, "MAX_CACHED_WORDS", 3)
+        encoder = encoding.PairEncoder(tokenizer, Pairs(*sides))
         for _ in range(2):
             for ids, lines, side in zip(encoder(0, len(sides[0])), sides, SIDES, strict=True):
                 assert [row.tolist() for row in ids.rows()] == tokenizer.encode(lines, side)
@@ -157,7 +157,7 @@ def test_of_two_that_build_one_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_p
     order = []
 
     def build(name: str) -> None:
-        with encoding.growing(folder) as unfinished:
+        with split_writer.build_folder_once(folder) as unfinished:
             if unfinished is not None:
                 entered.set()
                 time.sleep(0.2)
