@@ -105,7 +105,9 @@ def parse_directions(names: Sequence[str]) -> tuple[Direction, ...]:
     for name in map(str, names):
         match = re.fullmatch(r"([^\s-]+)-([^\s-]+)", name)
         if match is None:
-            raise UserError(f"data.directions has '{name}', which is no direction; write SOURCE-TARGET, such as fr-en.")
+            raise UserError(
+                f"data.directions has '{name}', which is not a direction; write SOURCE-TARGET, such as fr-en."
+            )
         direction = match[1], match[2]
         if direction[0] == direction[1]:
             raise UserError(f"data.directions has {name}, from a language to itself; give two languages.")

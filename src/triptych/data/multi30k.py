@@ -109,7 +109,7 @@ def check_languages(directions: Directions, test: Sequence[str]) -> None:
             if name not in TEST_SETS:
                 raise UserError(f"data.test: Multi30k has no set '{name}'; allowed are {', '.join(TEST_SETS)}.")
             if language not in TEST_SETS[name]:
-                raise UserError(f"data.test: {name} is there in {', '.join(TEST_SETS[name])}, not in {language}.")
+                raise UserError(f"data.test: {name} exists in {', '.join(TEST_SETS[name])}, not in {language}.")
 
 
 def fetch(url: str, path: Path) -> None:
@@ -155,8 +155,8 @@ def _require_gzip(data: bytes, url: str) -> None:
         gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(
-            f"data: what {url} sent is no whole gzip file ({error}); try again, or name a folder that has the files"
-            " with data.dir."
+            f"data: the download of {url} is not a complete gzip file ({error}); try again, or name a folder that has"
+            " the files with data.dir."
         ) from error
 
 

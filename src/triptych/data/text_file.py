@@ -51,7 +51,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
             while block := file.read(_BLOCK_BYTES):
                 yield block
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise UserError(f"{path} is not a whole gzip file; fetch or pack it again.") from error
+            raise UserError(f"{path} is not a complete gzip file; download or compress it again.") from error
 
 
 def _decode(path: Path, text: bytes, number: int) -> list[str]:

@@ -37,7 +37,7 @@ def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
     for prefix in prefixes:
         name = Path(prefix).name
         if name in (*named, TRAIN, VALIDATION):
-            raise UserError(f"data.test names a set '{name}' that is already there; give its files another name.")
+            raise UserError(f"data.test: two splits have the name '{name}'; give the files of one another name.")
         named[name] = prefix
     return named
 
@@ -146,12 +146,12 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
     plain = folder / f"{prefix}.{language}"
     existing = [path for path in (plain, plain.with_name(f"{plain.name}.gz")) if path.is_file()]
     if len(existing) > 1:
-        raise UserError(f"data: both '{plain}' and '{existing[1].name}' are there; keep one of them.")
+        raise UserError(f"data: both '{plain}' and '{existing[1].name}' exist; keep one of them.")
     if existing:
         return existing[0]
     if not plain.parent.is_dir():
-        raise UserError(f"data.dir: there is no folder '{plain.parent}'.")
+        raise UserError(f"data.dir: the folder '{plain.parent}' does not exist.")
     stem = f"{plain.name.removesuffix(language)}"
     others = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
-    known = f"'{prefix}' is there in {', '.join(sorted(others))}" if others else f"nothing there is named '{stem}*'"
+    known = f"'{prefix}' exists in {', '.join(sorted(others))}" if others else f"no file is named '{stem}*'"
     raise UserError(f"data.dir={folder} has neither '{plain.name}' nor '{plain.name}.gz'; {known}.")

@@ -182,7 +182,9 @@ class Tokenizer:
         except FileNotFoundError as error:
             raise UserError(f"'{folder}' holds no tokenizer: {Path(error.filename).name} is missing.") from error
         except TypeError as error:
-            raise UserError(f"'{folder}' is of another version of triptych, and this one cannot read it.") from error
+            raise UserError(
+                f"'{folder}' was written by another version of triptych; load it with that version."
+            ) from error
 
 
 class SentencePieceTrainer:

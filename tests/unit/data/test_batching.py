@@ -1,4 +1,4 @@
-"""The plan, its share for each rank, and the batches made of it."""
+"""The plan of an epoch, each rank's share of it, and the loaded batches."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_collate_makes_the_batch_of_the_contract(src: list[list[int]], random: A
         np.testing.assert_array_equal(getattr(fast, name), values, strict=True, err_msg=name)
 
 
-def test_a_token_stream_goes_on_from_its_digest_and_tells_order() -> None:
+def test_a_token_stream_resumes_from_its_digest_and_depends_on_the_order() -> None:
     first, second = Batch.from_ids([[5, 6]], [[7]]), Batch.from_ids([[5]], [[6, 7]])
     whole, part, other = TokenStream(), TokenStream(), TokenStream()
     for batch in (first, second):
@@ -170,8 +170,8 @@ def tokenizer(corpus: ToyCorpus, cache: Path, sampling: float) -> Tokenizer:
 
 
 def translation_data(corpus: ToyCorpus, cache: Path, sampling: float = 0.0, **changes: Any) -> TranslationData:
-    made = tokenizer(corpus, cache, sampling)
-    stores = store.prepare(corpus, made, cache, corpus.max_length, None)
+    trained = tokenizer(corpus, cache, sampling)
+    stores = store.prepare(corpus, trained, cache, corpus.max_length, None)
     settings = {
         "batch_tokens": 200,
         "accumulate": 2,
@@ -180,7 +180,7 @@ def translation_data(corpus: ToyCorpus, cache: Path, sampling: float = 0.0, **ch
         "ranks": 1,
         "budget": lambda stream: 12,
     }
-    return TranslationData(stores=stores, tokenizer=made, corpus=corpus, **{**settings, **changes})
+    return TranslationData(stores=stores, tokenizer=trained, corpus=corpus, **{**settings, **changes})
 
 
 def test_an_epoch_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None:
@@ -190,20 +190,20 @@ def test_an_epoch_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None:
 
 
 def test_step_tokens_are_the_sum_over_the_window(corpus: ToyCorpus, cache: Path) -> None:
-    made = list(translation_data(corpus, cache).train_dataloader())
-    for first, second in zip(made[::2], made[1::2], strict=True):
+    batches = list(translation_data(corpus, cache).train_dataloader())
+    for first, second in zip(batches[::2], batches[1::2], strict=True):
         src = sum(int((batch.src_lengths - 1).sum()) for batch in (first, second))
         tgt = sum(int((batch.tgt_lengths - 1).sum()) for batch in (first, second))
         assert first.step_tokens.tolist() == second.step_tokens.tolist() == [src, tgt]
 
 
 def test_validation_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None:
-    made = tokenizer(corpus, cache, 0.0)
+    trained = tokenizer(corpus, cache, 0.0)
     texts: dict[int, str] = {}
     for one in translation_data(corpus, cache).val_dataloader():
         assert one.step_tokens.tolist() == [(one.src_lengths - 1).sum(), (one.tgt_lengths - 1).sum()]
         assert not set(texts) & set(one.index.tolist())
-        texts |= dict(zip(one.index.tolist(), made.decode(one.src.tolist(), "src"), strict=True))
+        texts |= dict(zip(one.index.tolist(), trained.decode(one.src.tolist(), "src"), strict=True))
     assert [texts[i] for i in range(20)] == corpus.splits["validation"].src
 
 
@@ -224,12 +224,12 @@ def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Pa
             for sampling in (0.0, 0.3, 0.3)
         )
     )
-    made = tokenizer(corpus, cache, 0.3)
+    trained = tokenizer(corpus, cache, 0.3)
     assert plain.keys() == drawn.keys() == set(range(60))
     assert all(torch.equal(drawn[i], again[i]) for i in drawn)
     assert sum(len(drawn[i]) > len(plain[i]) for i in drawn) > 50
     for ids in (plain, drawn):
-        assert made.decode([ids[i].tolist() for i in range(60)], "tgt") == corpus.splits["train"].tgt
+        assert trained.decode([ids[i].tolist() for i in range(60)], "tgt") == corpus.splits["train"].tgt
 
 
 def test_sampled_batches_keep_the_budget(corpus: ToyCorpus, cache: Path) -> None:
@@ -248,8 +248,8 @@ def test_sampled_batches_keep_the_budget(corpus: ToyCorpus, cache: Path) -> None
 
 def test_step_tokens_count_what_was_drawn_and_what_is_expected_of_the_others(corpus: ToyCorpus, cache: Path) -> None:
     data = translation_data(corpus, cache, 0.3)
-    made = list(data.train_dataloader())
-    for window, pair in zip(data.stream.windows(), zip(made[::2], made[1::2], strict=True), strict=False):
+    batches = list(data.train_dataloader())
+    for window, pair in zip(data.stream.windows(), zip(batches[::2], batches[1::2], strict=True), strict=False):
         for batch, other in zip(pair, window.batches[::-1], strict=True):
             found = [int((lengths - 1).sum()) for lengths in batch.host_lengths]
             expected = (data.stream.lengths[other] - 1).sum(0)
@@ -257,7 +257,7 @@ def test_step_tokens_count_what_was_drawn_and_what_is_expected_of_the_others(cor
 
 
 class Listener(lightning.LightningModule):
-    """Trains one number and hashes the batches that it is given."""
+    """Train one number and hash the training batches."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Ids on disk: the same as the tokenizer gives, shortened only in training, built once."""
+"""Encoded corpora: the ids of the tokenizer, pairs dropped only from training, encoded once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tokenizer(corpus: Corpus, tmp_path: Path) -> Tokenizer:
     return trainer.fit(corpus, tmp_path)
 
 
-def test_holds_what_the_tokenizer_gives(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_store_has_the_ids_of_the_tokenizer(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
     stores = prepare(corpus, tokenizer, tmp_path, None, None)
     assert list(stores) == ["train", "validation", "test"]
     for name, pairs in corpus.splits.items():
@@ -95,15 +95,15 @@ def files(cache: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["killed", "power cut"])
-def test_goes_on_where_it_was_cut_off(
+def test_an_interrupted_encoding_resumes(
     corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bool
 ) -> None:
-    """Killed in the middle of a block whose ids were half written; or the files lost what the journal says."""
+    """Killed while a block was half written; or files that have lost data that the journal says they have."""
     monkeypatch.setattr(encoding, "BLOCK_PAIRS", 2)
     prepare(corpus, tokenizer, tmp_path / "whole", 10, None)
     encode, starts = encoding.PairEncoder.__call__, []
 
-    def dies(self: encoding.PairEncoder, start: int, stop: int) -> tuple[RaggedArray, RaggedArray]:
+    def fail_at_third_block(self: encoding.PairEncoder, start: int, stop: int) -> tuple[RaggedArray, RaggedArray]:
         starts.append(start)
         if len(starts) == 3:
             (folder,) = (tmp_path / "cut" / "stores").glob(".letters-*[!k]")
@@ -112,16 +112,16 @@ def test_goes_on_where_it_was_cut_off(
             raise KeyboardInterrupt
         return encode(self, start, stop)
 
-    monkeypatch.setattr(encoding.PairEncoder, "__call__", dies)
+    monkeypatch.setattr(encoding.PairEncoder, "__call__", fail_at_third_block)
     with pytest.raises(KeyboardInterrupt):
         prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
     prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
-    of_train = [0, 2, 4] if torn else [4]
-    assert starts == [0, 2, 4, *of_train, 0, 2, 0, 2]
+    repeated = [0, 2, 4] if torn else [4]
+    assert starts == [0, 2, 4, *repeated, 0, 2, 0, 2]
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
-def test_processes_encode_what_one_does(
+def test_several_processes_write_the_same_files_as_one(
     corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(corpus, tokenizer, tmp_path / "one", 10, None)
@@ -141,9 +141,9 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @given(st.lists(st.text(alphabet="aeéx ▁'.\t\u3000\u00a0漢", max_size=30), max_size=5), st.integers(0, 199))
-def test_blocks_hold_the_pieces_of_their_lines(trained: tuple[Tokenizer, Corpus], texts: list[str], place: int) -> None:
+def test_blocks_have_the_ids_of_their_lines(trained: tuple[Tokenizer, Corpus], texts: list[str], position: int) -> None:
     tokenizer, corpus = trained
-    sides = [[*texts, lines[place], f"  {lines[place]} "] for lines in corpus.splits["train"]]
+    sides = [[*texts, lines[position], f"  {lines[position]} "] for lines in corpus.splits["train"]]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(encoding, "MAX_CACHED_WORDS", 3)
         encoder = encoding.PairEncoder(tokenizer, Pairs(*sides))
@@ -152,7 +152,7 @@ def test_blocks_hold_the_pieces_of_their_lines(trained: tuple[Tokenizer, Corpus]
                 assert [row.tolist() for row in ids.rows()] == tokenizer.encode(lines, side)
 
 
-def test_of_two_that_build_one_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_of_two_processes_one_builds_and_the_other_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
     folder = tmp_path / "stores" / "x"
     order = []
 

@@ -1,4 +1,4 @@
-"""Lines on disk are the list that they were written from."""
+"""Lines on disk equal the list that they were written from."""
 
 from __future__ import annotations
 
