@@ -1,10 +1,10 @@
-"""Training and decoding on a CPU, beside JoeyNMT and CTranslate2: `make bench`.
+"""Measure training and decoding on a CPU, and compare with JoeyNMT and CTranslate2: `make bench`.
 
     python -m benchmarks.cpu [--data FOLDER] [--rounds 3] [--updates 40] [--parts …]
 
-Whatever is compared takes turns, round by round, in trainings of as many updates, and medians are given. Models of 200
-updates are compared in perplexity, and decode. Writes benchmarks/results/cpu.json and cpu.md; ``--work`` keeps the
-peer's environment and the runs.
+What is compared takes turns, in trainings of equally many updates; the page gives medians over turns. Perplexity and
+decoding are measured on models trained for 200 updates. Writes benchmarks/results/cpu.json and cpu.md. The folder
+``--work`` keeps JoeyNMT's environment and the runs.
 """
 
 from __future__ import annotations
@@ -45,22 +45,23 @@ PEERS: dict[str, dict[str, Any]] = {
     "rnn_bahdanau": joeynmt.rnn("bahdanau", input_feeding=False),
 }
 PRECISIONS = ("32-true", "bf16-mixed") if has_bf16() else ("32-true",)
-"""Without instructions for bf16, a CPU takes several times as long with it."""
+"""Precisions to measure. A CPU without bf16 instructions is several times slower in bf16, so it is left out there."""
 TEST = "test_2016_flickr"
 LEARNED = 200
-"""Updates of the models that are compared in perplexity, and decode."""
+"""Updates of the models whose perplexity and decoding speed are measured."""
 FEWEST = 30
-"""Updates of a training whose speed is measured."""
+"""Minimum number of updates of a training whose speed is measured."""
 
 
 class Bench:
-    """The parts, each of which returns what it measured.
+    """The parts of the benchmark. Each method returns its measurements.
 
     Args:
-        work: for the peer's environment and the runs; runs that are there are of other code, and are removed.
-        data: folder of Multi30k's files; None downloads them.
-        rounds: turns that everything takes.
-        updates: of a training whose speed is measured.
+        work: folder of JoeyNMT's environment and of the runs. Runs found there are removed: other code may have made
+            them.
+        data: folder with Multi30k's files; None downloads them.
+        rounds: number of turns.
+        updates: updates of a training whose speed is measured.
     """
 
     def __init__(self, work: Path, data: Path | None, rounds: int, updates: int) -> None:
@@ -71,7 +72,7 @@ class Bench:
 
     @cached_property
     def learned(self) -> dict[str, Path]:
-        """The Transformer's run of each precision."""
+        """Run folder of the Transformer trained for 200 updates, for each precision."""
         return {precision: self._learn("transformer", precision) for precision in PRECISIONS}
 
     @cached_property
@@ -80,7 +81,7 @@ class Bench:
 
     @cached_property
     def corpus(self) -> Corpus:
-        return instantiate(self.translator.config.data, test=[TEST])  # which trainings leave out
+        return instantiate(self.translator.config.data, test=[TEST])  # trainings leave the test set out
 
     @cached_property
     def joey(self) -> joeynmt.JoeyNMT:
@@ -89,7 +90,7 @@ class Bench:
         return joeynmt.JoeyNMT(self.work / "joeynmt", sides, self.translator.tokenizer)
 
     def perplexity(self) -> dict[str, Any]:
-        """Of the validation text, by the Transformers that have learned."""
+        """Return the validation perplexity of the Transformers of 200 updates, ours and JoeyNMT's."""
         found = {precision: ours.perplexity(run) for precision, run in self.learned.items()}
         self.joey.train(PEERS["transformer"], LEARNED, keep=True)
         sources, targets = map(list, self.corpus.splits["validation"])
@@ -97,7 +98,7 @@ class Bench:
         return {"updates": LEARNED, "perplexity": found}
 
     def train(self) -> dict[str, Any]:
-        """Tokens a second of every arm, and of JoeyNMT's models of equal size."""
+        """Return tokens a second of every arm, and of JoeyNMT's models of equal size."""
         found: dict[str, list[dict[str, float]]] = defaultdict(list)
         for turn in range(self.rounds):
             for arm in ours.ARMS:
@@ -114,7 +115,7 @@ class Bench:
         }
 
     def decode(self) -> dict[str, Any]:
-        """Sentences a second of every arm, and of CTranslate2 and JoeyNMT with the Transformer's weights, in fp32."""
+        """Return sentences a second in fp32, of our arms, and of CTranslate2 and JoeyNMT with our Transformer's weights."""
         exported = self.runs / "ctranslate2"
         _python("triptych", "export", f"run={self.learned[PRECISIONS[0]]}", "checkpoint=last", f"output={exported}")
         folders = {"transformer": self.learned[PRECISIONS[0]]}
@@ -139,13 +140,13 @@ class Bench:
         }
 
     def profile(self) -> dict[str, Any]:
-        """Shares of a step's time by kind of work, in the fastest precision."""
+        """Return the shares of a training step's time by kind of work, in the fastest precision."""
         options = [*self.options, f"strategy.precision={PRECISIONS[-1]}"]
         shares = {arm: json.loads(_python("benchmarks.profiling", arm, *options)) for arm in ours.ARMS}
         return {"precision": PRECISIONS[-1], "shares": shares}
 
     def memory(self) -> dict[str, Any]:
-        """Peak bytes of a step, by our loss and by one that keeps the logits."""
+        """Return the peak bytes of a training step, with our loss and with one that keeps all logits."""
         return {
             arm: {loss: json.loads(_python("benchmarks.memory", arm, loss)) for loss in ("ours", "logits")}
             for arm in ("transformer", "lm4mt", "rnn_luong")
@@ -164,13 +165,13 @@ def _medians(readings: list[dict[str, float]]) -> dict[str, float]:
 
 
 def _best(found: dict[str, list[dict[str, float]]], precision: str) -> float:
-    """The peak of products, FLOP/s, that any process has measured: the others met a slower moment of the machine."""
+    """Return the highest peak rate of matrix products (FLOP/s) of all processes, since the machine's speed varies."""
     readings = [reading for name, of_one in found.items() if name.endswith(precision) for reading in of_one]
     return max(reading["peak_flops"] for reading in readings)
 
 
 def _alone(engine: str, folder: Path, work: Path) -> float:
-    """Sentences a second, in a process of its own."""
+    """Return sentences a second, measured in a process of its own."""
     return float(_python("benchmarks.decoding", engine, str(folder), str(work / "joeynmt" / "test")))
 
 
@@ -182,7 +183,7 @@ def _python(module: str, *arguments: str) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What figures are of: those of one page are of one machine and of one code."""
+    """Describe the machine and the code. All figures of a page must have the same description."""
     processors = re.findall(r"^model name\s*: (.*)", CPUINFO.read_text(), re.MULTILINE) if CPUINFO.exists() else []
     return {
         "device": accounting.device_name("cpu"),
@@ -194,11 +195,11 @@ def machine() -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
-    parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
-    parser.add_argument("--rounds", type=int, default=3, help="turns, of which medians are given (3)")
-    parser.add_argument("--updates", type=int, default=40, help="of a training whose speed is measured (40)")
-    parser.add_argument("--parts", default=",".join(PARTS), help=f"what is measured ({', '.join(PARTS)})")
+    parser.add_argument("--data", type=Path, help="folder with Multi30k's files; without it they are downloaded")
+    parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="folder of JoeyNMT's environment and the runs")
+    parser.add_argument("--rounds", type=int, default=3, help="number of turns; the page gives medians over them (3)")
+    parser.add_argument("--updates", type=int, default=40, help="updates of a training whose speed is measured (40)")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"parts to measure ({', '.join(PARTS)})")
     arguments = parser.parse_args()
     parts = arguments.parts.split(",")
     if unknown := [part for part in parts if part not in PARTS]:
@@ -206,12 +207,12 @@ def main() -> None:
     if arguments.rounds < 1:
         parser.error(f"--rounds {arguments.rounds} is less than 1")
     if arguments.updates < FEWEST:
-        parser.error(f"--updates {arguments.updates} is too few: of {FEWEST}, logged by tens, the first ten warm up")
+        parser.error(f"--updates {arguments.updates} is too few; it needs {FEWEST}, since the first ten are warm-up")
     bench = Bench(arguments.work.resolve(), arguments.data, arguments.rounds, arguments.updates)
     path = RESULTS / "cpu.json"
     here = machine()
     before = json.loads(path.read_text()) if path.exists() else {}
-    # Parts of other code than this package's, or of another machine, do not stand on one page.
+    # Discard parts measured with other code or on another machine: a page is of one of each.
     found: dict[str, Any] = before if before.get("machine") == here else {"machine": here}
     for part in parts:
         began = time.perf_counter()

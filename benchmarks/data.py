@@ -1,9 +1,9 @@
-"""Data at the size of WMT'14: preparing text, planning epochs, loading batches.
+"""Measure data preparation at the size of WMT'14: text to ids, planning of epochs, loading of batches.
 
     python -m benchmarks.data [--pairs 1000000] [--lengths 40800000]
 
-Prints one JSON object, and keeps it in benchmarks/results/data.json. Every part runs in a process of its own, whose
-peak of memory is given, its children's with it (on Linux).
+Prints one JSON object, and writes it to benchmarks/results/data.json. Every part runs in a process of its own; its peak
+memory includes its children's (on Linux).
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ import numpy as np
 RESULTS = Path(__file__).parent / "results" / "data.json"
 WORDS = 30_000
 MEAN, DEVIATION = 25, 15
-"""Words of a synthetic sentence, as in WMT'14 English-French; at least 1, at most 100."""
+"""Mean and standard deviation of words per sentence, as in WMT'14 English-French; clipped to 1 to 100 words."""
 
 
 def sentence_lengths(random: np.random.Generator, count: int) -> np.ndarray:
+    """Draw sentence lengths in words, (count,)."""
     return random.normal(MEAN, DEVIATION, count).round().clip(1, 100).astype(np.int64)
 
 
 def write_text(folder: Path, pairs: int) -> None:
-    """Words whose frequency falls with their rank, and whose length grows with it, as in natural text (Zipf)."""
+    """Write random text. As in natural text, a word of higher rank is rarer (Zipf) and longer."""
     random = np.random.default_rng(0)
     letters = np.array(list("etaoinshrdlucmfwypvbgkjqxz"))
     frequency = 1 / np.arange(1, 27)
@@ -52,7 +53,10 @@ def write_text(folder: Path, pairs: int) -> None:
 
 
 def prepare(folder: Path, pairs: int) -> dict[str, float]:
-    """Text to ids: read and check, train a BPE of 32,000 on a part, encode and store; then open it again."""
+    """Turn text into ids, and return the seconds of each stage.
+
+    The stages: read and check; train a BPE of 32,000 pieces on a part; encode and store; open the stored ids again.
+    """
     from triptych.data import store
     from triptych.data.corpus import TextCorpus
     from triptych.data.tokenizer import SentencePieceTrainer
@@ -79,7 +83,7 @@ def prepare(folder: Path, pairs: int) -> dict[str, float]:
     seconds = {}
     began = time.perf_counter()
     text = corpus()
-    _ = text.fingerprint  # a part of reading
+    _ = text.fingerprint  # reading includes computing the fingerprint
     seconds["read"] = time.perf_counter() - began
     began = time.perf_counter()
     tokenizer = trainer.fit(text, folder / "cache")
@@ -97,7 +101,7 @@ def prepare(folder: Path, pairs: int) -> dict[str, float]:
 
 
 def plan(folder: Path, count: int) -> dict[str, float]:
-    """An epoch's batches of 25,000 tokens a side."""
+    """Plan one epoch of batches of 25,000 tokens a side, and return the seconds."""
     from triptych.data import batching
 
     random = np.random.default_rng(0)
@@ -108,7 +112,10 @@ def plan(folder: Path, count: int) -> dict[str, float]:
 
 
 def load(folder: Path, _: int) -> dict[str, float]:
-    """Batches of 25,000 tokens a side, made by one worker: source and target tokens a second after the first batch."""
+    """Load batches of 25,000 tokens a side with one worker.
+
+    Returns source and target tokens a second, after the first batch.
+    """
     from torch.utils.data import DataLoader
 
     from triptych.contract.vocabulary import LanguageTags
@@ -129,7 +136,7 @@ def load(folder: Path, _: int) -> dict[str, float]:
 
 
 def alone(part: Callable[[Path, int], dict[str, Any]], folder: Path, count: int) -> dict[str, Any]:
-    """What a part says, run in a process of its own, and the most GiB that it and its children held together."""
+    """Run a part in a process of its own, and add the peak memory (GiB) of it and its children to its result."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         said, peak = pool.submit(part, folder, count), 0
         while not said.done():
@@ -139,12 +146,12 @@ def alone(part: Callable[[Path, int], dict[str, Any]], folder: Path, count: int)
 
 
 def resident(process: int | None) -> int:
-    """Bytes of a process and all that it started; memory that they share counts for each."""
+    """Return the resident bytes of a process and all its descendants. Shared memory counts once per process."""
     folder = Path(f"/proc/{process}")
     try:
         status = (folder / "status").read_text()
         children = [child for task in (folder / "task").iterdir() for child in (task / "children").read_text().split()]
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return 0
     own = re.search(r"^VmRSS:\s*(\d+)", status, re.MULTILINE)
     return 1024 * int(own[1] if own else 0) + sum(resident(int(child)) for child in children)
