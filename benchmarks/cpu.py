@@ -115,7 +115,7 @@ class Bench:
         }
 
     def decode(self) -> dict[str, Any]:
-        """Return sentences a second in fp32, of our arms, and of CTranslate2 and JoeyNMT with our Transformer's weights."""
+        """Return sentences a second in fp32: of our arms, and of CTranslate2 and JoeyNMT with our weights."""
         exported = self.runs / "ctranslate2"
         _python("triptych", "export", f"run={self.learned[PRECISIONS[0]]}", "checkpoint=last", f"output={exported}")
         folders = {"transformer": self.learned[PRECISIONS[0]]}
@@ -196,7 +196,7 @@ def machine() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with Multi30k's files; without it they are downloaded")
-    parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="folder of JoeyNMT's environment and the runs")
+    parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="folder of JoeyNMT and the runs")
     parser.add_argument("--rounds", type=int, default=3, help="number of turns; the page gives medians over them (3)")
     parser.add_argument("--updates", type=int, default=40, help="updates of a training whose speed is measured (40)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"parts to measure ({', '.join(PARTS)})")

@@ -148,7 +148,7 @@ def memory(found: dict[str, Any]) -> list[str]:
     head = ["model", "target tokens", "pieces", "ours, GiB", "all logits kept, GiB", "ratio"]
     explained = (
         "Peak memory of one forward and backward pass, less what the process held before it. A step that did not fit "
-        "is shown as \"over\" the memory that was available. LM4MT also has logits for the source tokens."
+        'is shown as "over" the memory that was available. LM4MT also has logits for the source tokens.'
     )
     return ["## Peak memory of a training step", "", explained, "", *table(head, rows)]
 
