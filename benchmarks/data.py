@@ -167,10 +167,10 @@ def main() -> None:
         write_text(folder, arguments.pairs)
         parts = {"prepare": (prepare, arguments.pairs), "plan": (plan, arguments.lengths), "load": (load, 0)}
         found = {name: alone(part, folder, count) for name, (part, count) in parts.items()}
-    told = json.dumps({"pairs": arguments.pairs, "lengths": arguments.lengths, **found}, indent=2) + "\n"
+    text = json.dumps({"pairs": arguments.pairs, "lengths": arguments.lengths, **found}, indent=2) + "\n"
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(told)
-    print(told, end="")
+    RESULTS.write_text(text)
+    print(text, end="")
 
 
 if __name__ == "__main__":
