@@ -1,4 +1,4 @@
-"""Random pairs whose lengths are those of WMT'14: speed does not depend on what they say."""
+"""Make batches of random ids with the sentence lengths of WMT'14. Speed does not depend on the ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from triptych.data.stored_batches import collate
 
 
 class Text(torch.utils.data.Dataset[Batch]):
-    """Pairs of random ids whose lengths are those of WMT'14; made as training's are, by planned batches."""
+    """Pairs of random ids with the sentence lengths of WMT'14, in batches planned as in training."""
 
     def __init__(self, pairs: int, vocabulary: int, tokens: int) -> None:
         random = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""What a run has consumed: which pairs, of which lengths, in which order."""
+"""Record the training data that a run has seen: how many pairs of which lengths, in which order."""
 
 from __future__ import annotations
 
@@ -29,24 +29,29 @@ class DataSeen:
         self.digests_by_step: dict[int, str] = {}
 
     def update(self, batch: Batch, autoencoded: bool) -> None:
-        """Counts a batch that is still on the CPU, and whether the loss asked for its sources too (lambda > 0)."""
+        """Count a batch, which must be on the CPU.
+
+        Args:
+            batch: training batch.
+            autoencoded: whether the loss included its source tokens (lambda > 0).
+        """
         lengths = zip(batch.src_lengths.tolist(), batch.tgt_lengths.tolist(), strict=True)
         self.pairs.update((src, tgt, autoencoded) for src, tgt in lengths)
         self.stream.update(batch)
 
     def record_digest(self, step: int) -> None:
-        """To be called after every batch, with the optimizer steps that are done."""
+        """Store the stream's digest at steps 1, 2, 4, 8 …; call it after every batch with the optimizer steps done."""
         if step.bit_count() == 1:
             self.digests_by_step.setdefault(step, self.stream.digest)
 
     @property
     def tokens_src(self) -> int:
-        """Source pieces, ``</s>`` not counted."""
+        """Number of source tokens seen, without ``</s>``."""
         return sum((src - 1) * count for (src, _, _), count in self.pairs.items())
 
     @property
     def tokens_tgt(self) -> int:
-        """Target tokens that were predicted, ``</s>`` counted."""
+        """Number of target tokens predicted, with ``</s>``."""
         return sum((tgt - 1) * count for (_, tgt, _), count in self.pairs.items())
 
     def across_ranks(self) -> DataSeen:

@@ -1,4 +1,4 @@
-"""A GPU a run, where several runs of one GPU each share a machine."""
+"""Give each run a GPU of its own, where several runs of one GPU each share a machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from triptych.errors import UserError
 def claimed_devices(accelerator: str, devices: int) -> Iterator[int | list[int]]:
     """What to tell Lightning of the devices: how many, or, where a run takes one of several GPUs, which.
 
-    A GPU is claimed by a lock that the system takes back from a process that dies. While all are claimed by other
-    runs, this one waits.
+    A run claims a GPU with a file lock, which the operating system releases when the process dies. If other runs have
+    claimed all GPUs, wait for one.
     """
     count = torch.cuda.device_count() if accelerator in ("gpu", "cuda", "auto") else 0
     if devices != 1 or count < 2:
