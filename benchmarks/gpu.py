@@ -36,7 +36,7 @@ from triptych.accounting.flops import training_flops
 from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.accounting.peaks import device_name, peak_flops
 from triptych.config import schema
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary

@@ -24,7 +24,7 @@ from benchmarks.ours import ARMS, COMMON, keeping_logits
 from benchmarks.text import Text
 from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.config import schema
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary

@@ -17,7 +17,7 @@ from torch.profiler import record_function
 from triptych.training.prepare import prepare
 
 from triptych.config import schema
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch, Prediction
 from triptych.kernels.matmul import fast_products
 from triptych.training.build import data_of, task_of

@@ -43,7 +43,7 @@ def train(*overrides: str, config_dir: Folders = ()) -> Run:
         try:
             return Run(train_run(compose_run(overrides)).path)
         except RunLocked as locked:
-            raise UserError("another process trains this run; wait for it, or give another output=….") from locked
+            raise UserError(f"another process trains {locked}; wait for it, or give another output=….") from locked
 
 
 def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:

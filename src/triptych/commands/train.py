@@ -44,8 +44,7 @@ def _train(overrides: list[str]) -> None:
     try:
         train_run(run_config)
     except RunLocked as locked:
-        where = run_config.config.output
-        raise UserError(f"another process trains this run in {where}; wait for it, or set output=….") from locked
+        raise UserError(f"another process trains {locked}; wait for it, or give another output=….") from locked
 
 
 def _sweep(arguments: list[str], overrides: list[str], config: DictConfig, arms: list[list[str]]) -> int:

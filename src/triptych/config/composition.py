@@ -57,10 +57,8 @@ def compose_run(overrides: Sequence[str]) -> RunConfig:
 
 def compose_unchecked(overrides: Sequence[str]) -> RunConfig:
     """Compose the configuration of one training; neither checked nor frozen."""
-    config = compose_command("train", overrides)
-    choices: Any = OmegaConf.to_container(config.hydra.runtime.choices)
-    composed = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    return RunConfig(composed, tuple(overrides), choices)
+    config, choices = _compose("train", overrides)
+    return RunConfig(config, tuple(overrides), choices)
 
 
 def check_and_freeze(composed: RunConfig) -> RunConfig:
@@ -78,9 +76,16 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
 
 
 def compose_command(command: str, overrides: Sequence[str]) -> DictConfig:
-    """Compose conf/<command>.yaml; Hydra's own settings are in it as ``hydra``."""
+    """Compose the configuration of a command on a run, such as conf/translate.yaml."""
+    return _compose(command, overrides)[0]
+
+
+def _compose(command: str, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
+    """Compose conf/<command>.yaml without Hydra's own settings; return it with the option chosen of each group."""
     with separate_hydra():
-        return compose(command, overrides=list(map(quoted, overrides)), return_hydra_config=True)
+        config = compose(command, overrides=list(map(quoted, overrides)), return_hydra_config=True)
+    choices: Any = OmegaConf.to_container(config.hydra.runtime.choices)
+    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]), choices
 
 
 def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | None:

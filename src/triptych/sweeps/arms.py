@@ -76,7 +76,7 @@ def plan_arms(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -
     Raises:
         UserError: the folder holds the arms of another study.
     """
-    with run_lock(folder, "plan", wait=True):
+    with run_lock(folder / "arms", "plan", wait=True):
         known = {arm.identity: arm for arm in read_arms(folder)}
         if others := {arm.study for arm in known.values()} - {study}:
             named = " and ".join(sorted(other or "a sweep of no study" for other in others))
@@ -117,7 +117,7 @@ def leave_out_mistakes(folder: Path, sweep: Sequence[Sequence[str]]) -> None:
     This sweep presumably corrects them. A report has no row for them, and names them below its table.
     """
     kept = {identify(overrides) for overrides in sweep}
-    with run_lock(folder, "plan", wait=True):
+    with run_lock(folder / "arms", "plan", wait=True):
         for arm in read_arms(folder):
             started = arm.run is not None and (folder / arm.run).exists()
             if kept and arm.identity not in kept and arm.status == FAILED and not started:

@@ -174,7 +174,7 @@ class _ArmRun:
         """Note that the arm runs, unless the process that was waited for has failed at it."""
         self.folder = folder
         if self.wait and sweep_arms.current(self.output, self.arm).status == FAILED:
-            raise RunLocked(self.arm.identity)
+            raise RunLocked(folder.path)
         self.started = True
         self._record(RUNNING)
 

@@ -73,7 +73,8 @@ def train_run(
     plan = plan_run(run_config, sweep=sweep, label=label)
     folder = plan.folder
     # The other ranks belong to the run of the first one.
-    with run_lock(folder.path.parent, plan.config_hash, wait=wait) if is_rank_zero() else nullcontext():
+    lock = run_lock(folder.path, plan.config_hash, wait=wait) if is_rank_zero() else nullcontext()
+    with lock:
         other_code = started_by_other_code(folder)
         if folder.result.exists():
             logger.info("finished before%s: %s", ", by other code" if other_code else "", folder.path)
@@ -103,7 +104,7 @@ def _train_or_share(plan: RunPlan) -> None:
         return
     # Of runs that share their weights one trains, and the others wait to score them.
     with (
-        run_lock(folder.path.parent, f"{plan.training_hash}.training", wait=True),
+        run_lock(folder.path, f"{plan.training_hash}.training", wait=True),
         claimed_devices(config.strategy.accelerator, config.strategy.devices) as devices,
     ):
         trained = None if folder.last.exists() else find_trained(folder, plan.training_hash)

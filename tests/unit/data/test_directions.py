@@ -23,7 +23,7 @@ from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import folder as runs
-from triptych.training.callbacks import ValidationBleu
+from triptych.training.callbacks.validation_bleu import ValidationBleu
 
 SEVERAL = ["fr-en", "en-de"]
 FR, EN, DE = 4, 5, 6
