@@ -90,7 +90,8 @@ def refuse_tampered(runs: Sequence[StoredRun]) -> None:
     """Refuse results that contradict the config or the translations of their run.
 
     A run's seed must be its config's. Its BLEU and chrF must be those of its translations, computed by the metrics that
-    their signatures name. Test sets without translations are not checked.
+    their signatures name, and its sources and references those that it was scored on. Test sets without translations
+    are not checked.
 
     Raises:
         UserError: a run contradicts itself.
@@ -127,6 +128,8 @@ def _contradiction(run: StoredRun, test_set: str, text: TranslatedText) -> str |
         found = f"{len(text.translations):,} lines for {len(text.references):,} references"
         return f"{run.text_file(test_set)} has {found}"
     scores = run.tests[test_set]
+    if text.fingerprint and text.fingerprint != scores.get("text", text.fingerprint):
+        return f"test.{test_set}.text is {scores['text']}, and its sources and references are {text.fingerprint}"
     try:
         metrics = {"bleu": bleu_of(scores["bleu_signature"]), "chrf": CHRF()}
     except ValueError as error:

@@ -226,12 +226,12 @@ def _notes(base: ArmRow, role: str, several: bool) -> list[str]:
     if several:
         notes.append(
             "With several seeds, the difference is that of the mean BLEU, and a sentence's translations by all seeds "
-            "are exchanged together. The test, and so bold, is conditional on these trained models. The variance "
-            "between seeds is the ±, not p."
+            "are exchanged together. The test, and with it bold type, is conditional on these trained models. The "
+            "variance between seeds is the ±, not p."
         )
     else:
         notes.append(
-            "The test, and so bold, is conditional on these trained models. With one training of each arm, the "
-            "variance between seeds is not known."
+            "The test, and with it bold type, is conditional on these trained models. With one training of each arm, "
+            "the variance between seeds is not known."
         )
     return notes

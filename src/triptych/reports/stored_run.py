@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -29,6 +30,13 @@ class TranslatedText:
     translations: list[str]
     references: list[str]
     sources: list[str] | None = None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The hash of sources and references that evaluation stores as ``text``; None without sources."""
+        if self.sources is None:
+            return None
+        return hashlib.sha256("\n".join([*self.sources, *self.references]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
