@@ -1,4 +1,4 @@
-"""What may not stand in one table: scores that were not made alike, or are not what a run has translated."""
+"""Refuse what may not share a table: scores made in different ways, or scores that contradict the translations."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from sacrebleu.metrics.chrf import CHRF
 
 from triptych.errors import UserError
 from triptych.evaluation.bleu_statistics import bleu_from_signature
-from triptych.reports.rows import Row
-from triptych.reports.stored_runs import Run, test_sets
+from triptych.reports.arm_rows import ArmRow
+from triptych.reports.stored_run import StoredRun, TranslatedText, test_sets
 
-ALIKE = ("bleu_signature", "chrf_signature", "text", "sentences")
-"""What runs must share before their scores on one test set stand in one table."""
+SAME_SCORING = ("bleu_signature", "chrf_signature", "text", "sentences")
+"""Entries of a test's result that runs must share before their scores stand in one table."""
 SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra")
-"""Likewise, unless a study varies it."""
-EXACT = 1e-6
-"""BLEU points: a score that is computed again from the same text may differ in rounding alone."""
+"""Entries that they must share too, unless a study varies the search."""
+TOLERANCE = 1e-6
+"""Points that a score may change by when it is computed again from the same text: rounding alone."""
 
 
-def refuse_mixtures(runs: Sequence[Run], varies: Collection[str]) -> None:
-    """Scores of one test set are comparable only if they were made alike, but for what a study varies.
+def refuse_mixtures(runs: Sequence[StoredRun], varies: Collection[str]) -> None:
+    """Refuse scores of one test set that were made in different ways, except for what a study varies on purpose.
 
     Raises:
-        UserError: runs scored one test set with different signatures, of other text, or decoded it otherwise.
+        UserError: runs scored one test set with different signatures, on different text, or decoded it differently.
     """
-    settled = ALIKE if "search" in varies else (*ALIKE, *SEARCH)
+    keys = SAME_SCORING if "search" in varies else (*SAME_SCORING, *SEARCH)
     for test_set in test_sets(runs):
-        for key in settled:
+        for key in keys:
             found: dict[str, list[str]] = defaultdict(list)
             for run in runs:
                 if test_set in run.tests:
-                    found[str(run.tests[test_set].get(key))].append(str(run.folder))
+                    found[str(run.tests[test_set].get(key))].append(run.origin)
             if len(found) > 1:
                 sides = "; ".join(
-                    f"{value} in {folders[0]}" + (f" and {len(folders) - 1:,} more" if len(folders) > 1 else "")
-                    for value, folders in found.items()
+                    f"{value} in {origins[0]}" + (f" and {len(origins) - 1:,} more" if len(origins) > 1 else "")
+                    for value, origins in found.items()
                 )
                 raise UserError(
                     f"test.{test_set}.{key} differs between runs ({sides}): "
@@ -46,20 +46,20 @@ def refuse_mixtures(runs: Sequence[Run], varies: Collection[str]) -> None:
                 )
 
 
-def refuse_unequal_tokens(rows: Sequence[Row]) -> None:
-    """Finished runs of one seed are comparable only if they were trained on the same tokens in the same order.
+def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
+    """Refuse finished runs of one seed that were not trained on the same tokens in the same order.
 
-    Under a budget of FLOPs, one stream may be the beginning of the other. Runs of different seeds must have had the
-    same text, pieces, batches and budget.
+    Under a budget of FLOPs, the stream of one run may be the beginning of the other's. Runs of different seeds must
+    have the same text, tokenizer, batches and budget.
 
     Raises:
-        UserError: two arms were not.
+        UserError: two arms were trained on different tokens.
     """
-    seen: dict[int | None, tuple[str, Run]] = {}
+    seen: dict[int | None, tuple[str, StoredRun]] = {}
     for row in rows:
         for run in row.finished:
             first, other = seen.setdefault(run.seed, (row.label, run))
-            if not on_one_stream(run, other):
+            if not share_stream(run, other):
                 raise UserError(
                     f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}: "
                     f"token stream {stream_of(other)[:16]}, and {stream_of(run)[:16]}): train them with the same data, "
@@ -73,73 +73,78 @@ def refuse_unequal_tokens(rows: Sequence[Row]) -> None:
             )
 
 
-def _stream_settings(run: Run) -> list[Any]:
-    """What a run's stream of batches follows from, but for its seed."""
+def share_stream(run: StoredRun, other: StoredRun) -> bool:
+    """Return whether two runs saw the same batches in the same order, or, under budgets of FLOPs, began so."""
+    if stream_of(run) == stream_of(other):
+        return True
+    by_flops = all((one.config.get("budget") or {}).get("flops") is not None for one in (run, other))
+    return by_flops and _streams_begin_alike(run, other)
+
+
+def stream_of(run: StoredRun) -> str:
+    """Return the hash of the batches that a finished run saw, in order."""
+    return str((run.result or {})["data"].get("token_stream"))
+
+
+def refuse_tampered(runs: Sequence[StoredRun]) -> None:
+    """Refuse results that contradict the config or the translations of their run.
+
+    A run's seed must be its config's. Its BLEU and chrF must be those of its translations, computed by the metrics that
+    their signatures name, and its sources and references those that it was scored on. Test sets without translations
+    are not checked.
+
+    Raises:
+        UserError: a run contradicts itself.
+    """
+    for run in runs:
+        if run.result and run.seed != run.config.get("seed", run.seed):
+            raise UserError(
+                f"{run.origin} has been tampered with: its result has seed {run.seed}, and its config "
+                f"{run.config['seed']}; {run.remedy}."
+            )
+        for test_set in run.tests:
+            text = run.text(test_set)
+            if text and (mistake := _contradiction(run, test_set, text)):
+                raise UserError(f"{run.origin} has been tampered with: {mistake}; {run.remedy}.")
+
+
+def _stream_settings(run: StoredRun) -> list[Any]:
+    """Return everything that determines a run's stream of batches except its seed."""
     result = run.result or {}
     fingerprints = [(result.get(key) or {}).get("fingerprint") for key in ("data", "tokenizer")]
     return [*fingerprints, run.config.get("batch"), run.config.get("budget")]
 
 
-def on_one_stream(run: Run, other: Run) -> bool:
-    """Whether two were trained on the same batches in the same order, or, of two budgets of FLOPs, began so."""
-    return stream_of(run) == stream_of(other) or (_of_flops(run, other) and _began_alike(run, other))
-
-
-def _of_flops(*runs: Run) -> bool:
-    return all((run.config.get("budget") or {}).get("flops") is not None for run in runs)
-
-
-def _began_alike(one: Run, other: Run) -> bool:
-    """Whether the streams agree after the most steps, of 1, 2, 4, 8 …, that both have taken."""
+def _streams_begin_alike(one: StoredRun, other: StoredRun) -> bool:
+    """Return whether two streams agree after the largest stored number of steps (1, 2, 4, 8 …) that both runs took."""
     ours, theirs = ((run.result or {})["data"].get("token_stream_after") or {} for run in (one, other))
     shared = max((int(step) for step in {*ours} & {*theirs}), default=None)
     return shared is not None and ours[str(shared)] == theirs[str(shared)]
 
 
-def stream_of(run: Run) -> str:
-    """The hash of the batches that a finished run saw, in order."""
-    return str((run.result or {})["data"].get("token_stream"))
-
-
-def refuse_tampered(runs: Sequence[Run]) -> None:
-    """A run's seed is its config's, and its BLEU and chrF are those of its translations, by the metrics of their
-    signatures; what has no translations is not held to them.
-
-    Raises:
-        UserError: translations and ``result.json`` do not say the same.
-    """
-    for run in runs:
-        if run.result and run.seed != run.config.get("seed", run.seed):
-            raise UserError(
-                f"{run.folder} has been tampered with: result.json has seed {run.seed}, and config.yaml "
-                f"{run.config['seed']}; train it again in another output=…, or report the others without it."
-            )
-        for test_set in run.tests:
-            text = run.translations(test_set)
-            if text and (mistake := _mistake(run, test_set, *text)):
-                raise UserError(
-                    f"{run.folder} has been tampered with: {mistake}; train it again in another output=…, or report "
-                    "the others without it."
-                )
-
-
-def _mistake(run: Run, test_set: str, hypotheses: list[str], references: list[str]) -> str | None:
-    """How a run's translations contradict its result, if they do."""
-    if len(hypotheses) != len(references):
-        return f"translations/{test_set}.txt has {len(hypotheses):,} lines for {len(references):,} references"
+def _contradiction(run: StoredRun, test_set: str, text: TranslatedText) -> str | None:
+    """Return how a run's translations contradict its result, None if they agree."""
+    if len(text.translations) != len(text.references):
+        found = f"{len(text.translations):,} lines for {len(text.references):,} references"
+        return f"{run.text_file(test_set)} has {found}"
     scores = run.tests[test_set]
+    if text.fingerprint and text.fingerprint != scores.get("text", text.fingerprint):
+        return f"test.{test_set}.text is {scores['text']}, and its sources and references are {text.fingerprint}"
     try:
         metrics = {"bleu": bleu_from_signature(scores["bleu_signature"]), "chrf": CHRF()}
     except ValueError as error:
         return f"test.{test_set}.bleu_signature is none ({error})"
     for name, metric in metrics.items():
-        told, signature = scores[name], scores[f"{name}_signature"]
-        score, here = metric.corpus_score(hypotheses, [references]).score, metric.get_signature()
-        # A release is no setting: the one that a run was scored by is in its versions.
-        here.update("version", (run.result or {}).get("versions", {}).get("sacrebleu", here.info["version"]))
-        if signature != here.format():
-            mine = f"sacreBLEU's for these settings is {here.format()}"
-            return f"test.{test_set}.{name}_signature is {signature}, and {mine}"
-        if abs(score - told) > EXACT:
-            return f"test.{test_set}.{name} is {told:.6g}, and its translations score {score:.6g}"
+        stored, signature = scores[name], scores[f"{name}_signature"]
+        score = metric.corpus_score(text.translations, [text.references]).score
+        # The version of sacreBLEU is not a setting: the one that scored the run stands in the run's versions.
+        expected = metric.get_signature()
+        expected.update("version", (run.result or {}).get("versions", {}).get("sacrebleu", expected.info["version"]))
+        if signature != expected.format():
+            return (
+                f"test.{test_set}.{name}_signature is {signature}, and sacreBLEU's for these settings is "
+                f"{expected.format()}"
+            )
+        if abs(score - stored) > TOLERANCE:
+            return f"test.{test_set}.{name} is {stored:.6g}, and its translations score {score:.6g}"
     return None

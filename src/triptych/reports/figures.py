@@ -1,4 +1,4 @@
-"""Plotly figures of the runs. An arm has one colour in all of them, legible on light and on dark ground."""
+"""Plotly figures of the runs. An arm has the same colour in all of them, legible on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from triptych.reports.rows import Row
+from triptych.reports.arm_rows import ArmRow
 
 PALETTE = ("#0a84c6", "#e0701a", "#129e77", "#c9579b", "#8a6fd1", "#b08d00", "#5a8f29", "#c8453b")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
@@ -15,25 +15,25 @@ GREY = "#737c88"
 GRID = "rgba(128, 128, 128, 0.22)"
 
 METRICS = {"loss": ("Validation loss (nats a token)", ".4f"), "bleu": ("Validation BLEU", ".2f")}
-"""The validation metrics that runs log: their axes' titles and how their values are printed."""
+"""The validation metrics that runs log: the title of the axis and the format of the values."""
 PROGRESS = {
     "step": ("steps", "optimizer steps"),
     "tokens": ("tokens", "training tokens, source and target"),
     "flops": ("FLOPs", "training FLOPs (analytic, interpolated by tokens)"),
     "hours": ("hours", "hours of training (interpolated by tokens)"),
 }
-"""What a curve can be drawn over: the columns of ``Run.curve``, their buttons and their axes' titles."""
+"""What a curve can be drawn over: columns of ``StoredRun.curve``, each with its button and the title of its axis."""
 
 
-def colours(rows: Sequence[Row]) -> dict[str, str]:
-    """A colour an arm, by its label; they repeat after eight, and then the markers tell arms apart."""
+def colours(rows: Sequence[ArmRow]) -> dict[str, str]:
+    """Return a colour for each arm, by its label. Colours repeat after eight arms; the markers then differ."""
     return {row.label: PALETTE[i % len(PALETTE)] for i, row in enumerate(rows)}
 
 
-def bleu_by_length(rows: Sequence[Row], test_set: str) -> go.Figure | None:
-    """BLEU of each range of source lengths (words), a line an arm: mean over seeds, whiskers of one std (ddof=1).
+def bleu_by_length(rows: Sequence[ArmRow], test_set: str) -> go.Figure | None:
+    """Draw the BLEU of each range of source lengths (words), a line for each arm.
 
-    None if no run has such figures.
+    A point is the mean over seeds, its whiskers are one standard deviation (ddof=1). None if no run has such figures.
     """
     figure = go.Figure()
     styles = _styles(rows)
@@ -59,13 +59,13 @@ def bleu_by_length(rows: Sequence[Row], test_set: str) -> go.Figure | None:
         )
     if not buckets:
         return None
-    _dress(figure, x="source length (words)", y=f"BLEU, {test_set}")
+    _style_axes(figure, x="source length (words)", y=f"BLEU, {test_set}")
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=sorted(buckets, key=lambda b: buckets[b]))
     return figure
 
 
-def bleu_by_parameters(rows: Sequence[Row], test_set: str) -> go.Figure | None:
-    """BLEU over all parameters, on a logarithmic axis, a point a run. None if no run was scored on the test set."""
+def bleu_by_parameters(rows: Sequence[ArmRow], test_set: str) -> go.Figure | None:
+    """Draw BLEU over the number of parameters (logarithmic), a point for each run; None without scores."""
     figure = go.Figure()
     styles = _styles(rows)
     for row in rows:
@@ -82,16 +82,16 @@ def bleu_by_parameters(rows: Sequence[Row], test_set: str) -> go.Figure | None:
             )
     if not figure.data:
         return None
-    _dress(figure, x="parameters", y=f"BLEU, {test_set}")
+    _style_axes(figure, x="parameters", y=f"BLEU, {test_set}")
     figure.update_xaxes(type="log")
     figure.update_layout(hovermode="closest")
     return figure
 
 
-def validation(rows: Sequence[Row], metric: str) -> go.Figure | None:
-    """A validation metric over steps, or over tokens, FLOPs or hours where a button asks for it; a line a seed.
+def validation(rows: Sequence[ArmRow], metric: str) -> go.Figure | None:
+    """Draw a validation metric over steps, a line for each seed; None if no run has logged it.
 
-    None if no run has logged it.
+    Buttons switch to tokens, FLOPs or hours.
     """
     figure = go.Figure()
     styles = _styles(rows)
@@ -115,7 +115,7 @@ def validation(rows: Sequence[Row], metric: str) -> go.Figure | None:
             )
     if not figure.data:
         return None
-    _dress(figure, x=PROGRESS["step"][1], y=title)
+    _style_axes(figure, x=PROGRESS["step"][1], y=title)
     buttons = [
         {"label": button, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": axis}]}
         for name, (button, axis) in PROGRESS.items()
@@ -129,7 +129,7 @@ def validation(rows: Sequence[Row], metric: str) -> go.Figure | None:
     return figure
 
 
-def _styles(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, object]]]:
+def _styles(rows: Sequence[ArmRow]) -> dict[str, dict[str, dict[str, object]]]:
     return {
         label: {
             "line": {"color": colour, "width": 2},
@@ -139,7 +139,7 @@ def _styles(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, object]]]:
     }
 
 
-def _dress(figure: go.Figure, x: str, y: str) -> None:
+def _style_axes(figure: go.Figure, x: str, y: str) -> None:
     axis = {"gridcolor": GRID, "linecolor": GRID, "zeroline": False, "showline": True, "automargin": True}
     figure.update_layout(
         template="none",

@@ -1,4 +1,4 @@
-"""Tables in LaTeX, with booktabs' rules. Whatever a label or a published figure holds, the document compiles."""
+"""Write tables as LaTeX with booktabs. The document compiles whatever characters a label or a figure has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from triptych.reports.formats import spans
 from triptych.reports.tables import Table
 
-SIGNS = {
+SPECIAL_CHARACTERS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
     **{"<": "\\textless{}", ">": "\\textgreater{}"},
@@ -26,11 +26,11 @@ ACCENTS = {
     **{"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": "."},
     **{"\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c", "\u0328": "k"},
 }
-"""The commands of Unicode's combining marks."""
+"""LaTeX commands of the combining characters of Unicode."""
 
 
 def to_latex(tables: Sequence[Table]) -> str:
-    """A document of the class ``standalone``: each title, its table in booktabs' rules, its notes below."""
+    """Return a document of the class ``standalone`` with the title, the table and the notes of each table."""
     bodies = []
     for table in tables:
         columns = table.cells.columns
@@ -60,16 +60,16 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(map(_sign, " ".join(text.split())))
+    return "".join(map(_escaped_character, " ".join(text.split())))
 
 
-def _sign(sign: str) -> str:
-    """One sign as LaTeX sets it; one that it may not have, by its number in Unicode."""
-    if sign in SIGNS:
-        return SIGNS[sign]
-    if sign.isascii() and sign.isprintable():
-        return sign
-    parts = unicodedata.normalize("NFD", sign)
+def _escaped_character(character: str) -> str:
+    """Return a character in LaTeX, or its Unicode number if LaTeX may not have it."""
+    if character in SPECIAL_CHARACTERS:
+        return SPECIAL_CHARACTERS[character]
+    if character.isascii() and character.isprintable():
+        return character
+    parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[1] in ACCENTS:
         return f"\\{ACCENTS[parts[1]]}{{{parts[0]}}}"
-    return f"U+{ord(sign):04X}"
+    return f"U+{ord(character):04X}"

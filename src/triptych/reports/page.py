@@ -1,4 +1,4 @@
-"""One HTML page that holds everything it needs, plotly's code included, and so works offline."""
+"""Build the report as one HTML page that holds everything it needs, plotly's code included, so it works offline."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from triptych.reports.arm_rows import runs_of
 from triptych.reports.formats import spans
-from triptych.reports.rows import Row, runs_of
-from triptych.reports.stored_runs import Run
+from triptych.reports.stored_run import StoredRun
 from triptych.reports.tables import MISSING, PUBLISHED, Table
 
 
@@ -23,14 +23,14 @@ def build_page(
     colours: Mapping[str, str],
     home: Path,
 ) -> str:
-    """The page as text.
+    """Return the page as text.
 
     Args:
-        table: the comparison, under whose title the page stands.
-        figures: with their titles, below it.
-        tables: below the figures.
-        colours: of the arms, by their labels.
-        home: the folder that the page will lie in, which its links start from.
+        table: the comparison; its title is the page's.
+        figures: the figures below it, with their titles.
+        tables: the tables below the figures.
+        colours: the colour of each arm, by its label.
+        home: the folder of the page, which its links start from.
     """
     drawn = [
         (
@@ -47,7 +47,8 @@ def build_page(
         )
         for i, (title, figure) in enumerate(figures)
     ]
-    links = {row.label: _link(row, i, home) for i, row in enumerate(table.rows)}
+    links = {row.label: [_address(run, i, home) for run in row.runs] for i, row in enumerate(table.rows)}
+    rows = {row.label: i for i, row in enumerate(table.rows)}
     return ENVIRONMENT.from_string(TEMPLATE).render(
         table=table,
         figures=drawn,
@@ -56,19 +57,27 @@ def build_page(
         runs=runs_of(table.rows),
         sources=_sources,
         spans=spans,
-        address=lambda run: run.link(home),
-        target=lambda row, cell, span: links[row.label] if cell not in ("", MISSING) and span != PUBLISHED else "",
+        home=home,
+        links=links,
+        target=lambda row, cell, span: _target(links[row.label], rows[row.label], cell, span),
         plotly=Markup(get_plotlyjs()) if drawn else None,
     )
 
 
-def _link(row: Row, place: int, home: Path) -> str:
-    """Where a measured cell leads: to the run that it is of, or to where the page lists the runs that it is of."""
-    return row.runs[0].link(home) if len(row.runs) == 1 else f"#runs-{place}"
+def _address(run: StoredRun, number: int, home: Path) -> str:
+    """Return where a run's seed or label leads: to its folder, or to the page's list of runs if it has no folder."""
+    return run.link(home) if run.has_folder else f"#runs-{number}"
 
 
-def _sources(run: Run) -> dict[str, str]:
-    """Where a run's figures come from. Its MFU names the peak that it is a part of, since it means nothing without."""
+def _target(addresses: Sequence[str], number: int, cell: str, upper_header: str) -> str:
+    """Return where a measured cell leads: to its run, or to the page's list of its runs; empty for other cells."""
+    if cell in ("", MISSING) or upper_header == PUBLISHED:
+        return ""
+    return addresses[0] if len(addresses) == 1 else f"#runs-{number}"
+
+
+def _sources(run: StoredRun) -> dict[str, str]:
+    """Return where a run's figures come from. MFU is given with its peak, since it means nothing without."""
     result = run.result or {}
     train, data, tokenizer = (result.get(part) or {} for part in ("train", "data", "tokenizer"))
     memory, mfu, peak = (train.get(key) for key in ("peak_memory_bytes", "mfu", "peak_flops"))
@@ -121,7 +130,7 @@ tr.unfinished td { color: var(--faint); font-style: italic; }
 .notes li { overflow-wrap: anywhere; }
 """
 
-# Plotly draws on canvas and SVG of its own, out of reach of the style sheet: repaint when the ground changes.
+# The style sheet does not reach inside plotly's figures, so they are repainted when the colour scheme changes.
 REPAINT = """
 const dark = matchMedia("(prefers-color-scheme: dark)");
 function repaint() {
@@ -153,7 +162,7 @@ TEMPLATE = (
 {% set i = loop.index0 %}
 {% set row = table.rows[i] if i < table.rows | length else none %}
 <tr{% if row and not row.finished %} class="unfinished"{% endif %}>
-<td>{{ leading(line[0], row) }}</td>
+<td>{{ label(line[0], row) }}</td>
 {% for cell in line[1:] %}
 {% set link = target(row, cell, table.cells.columns[loop.index][0]) if row else "" %}
 {% set shown = linked(cell, link) %}
@@ -164,12 +173,15 @@ TEMPLATE = (
 </tbody></table></div>
 <ul class="notes">{% for note in table.notes %}<li>{{ note }}</li>{% endfor %}</ul>
 {% endmacro %}
-{% macro leading(label, row) %}
+{% macro label(text, row) %}
 {% if row %}<span class="dot" style="background: {{ colours[row.label] }}"></span>{% endif %}
 {% if row and row.runs | length == 1 %}
-<a href="{{ address(row.runs[0]) }}">{{ label }}</a>
+<a href="{{ links[row.label][0] }}">{{ text }}</a>
 {% else %}
-{{ label }}{% for run in (row.runs if row else []) %} · <a href="{{ address(run) }}">{{ run.seed }}</a>{% endfor %}
+{{ text }}
+{% for run in (row.runs if row else []) %}
+ · <a href="{{ links[row.label][loop.index0] }}">{{ run.seed }}</a>
+{% endfor %}
 {% endif %}
 {% endmacro %}
 {% macro linked(cell, link) %}
@@ -189,7 +201,7 @@ TEMPLATE = (
 <body>
 <h1>{{ table.title }}</h1>
 <p class="faint">{{ runs | length }} run{{ "s" if runs | length != 1 }}, {{ table.rows | length }} row{{ "s" if
- table.rows | length != 1 }}; several seeds are mean ± standard deviation. A figure leads to its run.</p>
+ table.rows | length != 1 }}; several seeds are mean ± standard deviation. Each figure links to its run.</p>
 <h2>Comparison</h2>
 {{ draw(table) }}
 {% for title, figure in figures %}
@@ -209,7 +221,7 @@ TEMPLATE = (
 {% set i = loop.index0 %}
 {% for run in row.runs %}
 <tr{% if loop.first %} id="runs-{{ i }}"{% endif %}{% if not run.result %} class="unfinished"{% endif %}>
-<td><a href="{{ address(run) }}">{{ run.name }}</a></td>
+<td><a href="{{ run.link(home) }}">{{ run.name }}</a></td>
 {% for cell in sources(run).values() %}<td>{{ cell }}</td>{% endfor %}
 </tr>
 {% endfor %}

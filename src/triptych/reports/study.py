@@ -1,4 +1,4 @@
-"""What a study says of its arms, and what the literature reports beside them."""
+"""What a study declares about its arms, and the figures that the literature reports for them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from pathlib import Path
 
 import triptych
 from triptych.errors import UserError, require_one_of
-from triptych.reports.stored_runs import Run
+from triptych.reports.stored_run import StoredRun
 from triptych.sweeps.arms import Arm
 
 EXPERIMENTS = Path(triptych.__file__).parents[2] / "experiments"
-"""The studies of a checkout; a wheel has none, and its reports no published figures."""
+"""The studies of a checkout. An installed wheel has none, so its reports have no published figures."""
 VARIABLE = ("tokens", "search")
-NEEDED = ("arm", "source", "set_up")
-"""Columns of every ``published.csv``; each of the others is a figure, named for what it is."""
+"""What a study may vary on purpose although a fair comparison would refuse it."""
+REQUIRED_COLUMNS = ("arm", "source", "set_up")
+"""Columns of every ``published.csv``. Each other column is a figure, and its header says which."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What the arms of a report were made for.
+    """The study that the arms of a report belong to.
 
     Attributes:
-        name: None where they belong to no study, or to several.
+        name: None if they belong to no study, or to several.
         reference: the arm that the others are tested against, if any.
         varies: what the arms differ in on purpose although a fair comparison would refuse it: ``tokens`` (the stream
-            of batches), ``search`` (how they decode).
-        deviations: from the published set-up, a clause each.
+            of batches) or ``search`` (how they decode).
+        deviations: how the arms depart from the published set-up, a clause each.
     """
 
     name: str | None
@@ -40,12 +41,12 @@ class Study:
 
 @dataclass(frozen=True)
 class Published:
-    """The figures of a study's literature.
+    """The figures that the literature reports for a study.
 
     Attributes:
         header: the name of each figure.
-        cells: by arm, as they were published, blank where they were not.
-        notes: where they are from, and how they were made, a line each.
+        cells: the figures of each arm as they were published, blank where they were not.
+        notes: the source and the set-up of the figures, a line each.
     """
 
     header: tuple[str, ...]
@@ -53,15 +54,15 @@ class Published:
     notes: tuple[str, ...]
 
     def beside(self, arm: str) -> tuple[str, ...]:
-        """The figures of one arm, blank where there are none."""
+        """Return the figures of one arm, blank where there are none."""
         return self.cells.get(arm, ("",) * len(self.header))
 
 
-def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[Run]) -> Study:
-    """The study that the arms name, or else the runs, or else the place ``experiments/<study>/results/<folder>``.
+def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Study:
+    """Return the study that the arms name, or else the runs, or else the path ``experiments/<study>/results/<scale>``.
 
     Raises:
-        UserError: the arms belong to several studies, or theirs varies what no study can.
+        UserError: the arms belong to several studies, or their study varies what no study may vary.
     """
     nodes = [run.config.get("study") or {} for run in runs]
     names = {arm.study for arm in arms} or {node["name"] for node in nodes if node.get("name")}
@@ -73,7 +74,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[Run]) -> Study:
         )
     if len(names) > 1:
         return Study(None, None, frozenset(), ())
-    name = next(iter(names), None) or (_home(folder).name if _is_result(folder) else None)
+    name = next(iter(names), None) or (_study_folder(folder).name if _is_result(folder) else None)
     own = [node for node in nodes if node.get("name") == next(iter(names), None)]
     varies = own[0].get("varies") or () if own else ()
     for what in varies:
@@ -87,12 +88,14 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[Run]) -> Study:
 
 
 def read_published(folder: Path, study: Study) -> Published:
-    """``published.csv`` of a study: of the one in whose ``results`` the folder lies, or else of the checkout.
+    """Read the ``published.csv`` of a study.
+
+    For a folder in the ``results`` of a study it is that study's file, for any other folder the checkout's.
 
     Raises:
         UserError: the file has a mistake.
     """
-    home = _home(folder) if _is_result(folder) else EXPERIMENTS / (study.name or "")
+    home = _study_folder(folder) if _is_result(folder) else EXPERIMENTS / (study.name or "")
     path = home / "published.csv"
     if study.name is None or not path.is_file():
         return Published((), {}, ())
@@ -102,10 +105,10 @@ def read_published(folder: Path, study: Study) -> Published:
             lines, header = list(reader), reader.fieldnames or ()
         except ValueError as error:
             raise UserError(f"{path} cannot be read ({error}); it is a table in UTF-8.") from error
-    for column in NEEDED:
+    for column in REQUIRED_COLUMNS:
         if column not in header:
-            raise UserError(f"{path} has no column {column}; it needs {', '.join(NEEDED)}, and a column a figure.")
-    figures = tuple(name for name in header if name not in NEEDED)
+            raise UserError(f"{path} has no column {column}; it needs {', '.join(REQUIRED_COLUMNS)} and its figures.")
+    figures = tuple(name for name in header if name not in REQUIRED_COLUMNS)
     cells: dict[str, tuple[str, ...]] = {}
     sources: dict[tuple[str, str], list[str]] = defaultdict(list)
     for number, line in enumerate(lines, start=2):
@@ -121,24 +124,25 @@ def read_published(folder: Path, study: Study) -> Published:
 
 
 def subfolders(folder: Path) -> list[str]:
-    """The names of the folders in ``folder``, in alphabetical order; in ``experiments`` they are the studies."""
+    """Return the names of the folders in a folder, in alphabetical order, without the hidden ones."""
     return sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
 def _notes(sources: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
-    """``Published: source; set-up.``, with the arms that it is said of where that is not all of them."""
+    """Return a note for each source and set-up, with the names of its arms if there are several."""
     notes = []
-    for told, arms in sources.items():
+    for source, arms in sources.items():
         whose = f" ({', '.join(arms)})" if len(sources) > 1 else ""
-        notes.append(f"Published{whose}: {'; '.join(filter(None, told)).rstrip('.')}.")
+        notes.append(f"Published{whose}: {'; '.join(filter(None, source)).rstrip('.')}.")
     return notes
 
 
 def _is_result(folder: Path) -> bool:
-    """Whether a folder is ``experiments/<study>/results/<folder>``."""
+    """Return whether a folder is ``experiments/<study>/results/<scale>``."""
     parts = folder.resolve().parts
     return parts[-2:-1] == ("results",) and parts[-4:-3] == ("experiments",)
 
 
-def _home(folder: Path) -> Path:
+def _study_folder(folder: Path) -> Path:
+    """Return the folder of the study whose results lie in ``folder``."""
     return folder.resolve().parents[1]

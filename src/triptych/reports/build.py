@@ -1,0 +1,191 @@
+"""Build the report of a folder: read its runs, refuse what is not comparable, make tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from triptych.errors import UserError
+from triptych.files import replacing
+from triptych.reports import figures, formats, latex, notes, significance, tables
+from triptych.reports.archive_writer import write_archive
+from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
+from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
+from triptych.reports.page import build_page
+from triptych.reports.reader import find_arms, find_runs, find_sweeps_below
+from triptych.reports.stored_run import StoredRun, test_sets
+from triptych.reports.study import Published, Study, find_study, read_published, subfolders
+from triptych.reports.tables import Table
+from triptych.sweeps.arms import LEFT_OUT, Arm
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of a folder.
+
+    Attributes:
+        folder: the folder that the runs were read from, and whose page is made.
+        rows: its arms.
+        study: the study that they belong to.
+        published: the figures that the literature reports for the study.
+        missing: the arms that have no row, a sentence each.
+    """
+
+    folder: Path
+    rows: list[ArmRow]
+    study: Study
+    published: Published
+    missing: list[str]
+
+    @property
+    def runs(self) -> list[StoredRun]:
+        """The runs of all arms."""
+        return runs_of(self.rows)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The figures of each arm in plain units: a line for each arm, the columns of ``formats.to_frame``."""
+        return formats.to_frame(self.rows, self.published).head(len(self.rows))
+
+    @property
+    def tables(self) -> list[Table]:
+        """Every table of the report: the comparison, the tests, BLEU by length, the validation metrics."""
+        lengths = [tables.bleu_by_length(self.rows, test_set) for test_set in test_sets(self.runs)]
+        curves = [tables.validation(self.rows, metric, *how) for metric, how in figures.METRICS.items()]
+        return [*self.main_tables, *filter(None, lengths), *filter(None, curves)]
+
+    @cached_property
+    def main_tables(self) -> list[Table]:
+        """The tables that a terminal shows: the comparison first, then the tests on each test set."""
+        tests = [significance.PairedTests(self.rows, test_set) for test_set in test_sets(self.runs)]
+        leaders = {test.test_set: test.leader() for test in tests}
+        sentences = [
+            *notes.failures(self.rows),
+            *self.missing,
+            *notes.conditions(self.runs),
+            *notes.unequal_seeds(self.rows),
+            *significance.notes(leaders),
+            *notes.provenance(self.study, self.published),
+        ]
+        tested = [significance.compare(test, self.rows, self.study.reference) for test in tests]
+        comparison = tables.comparison(self.title, self.rows, self.published, leaders, sentences)
+        return [comparison, *filter(None, tested)]
+
+    @property
+    def title(self) -> str:
+        """The heading of the report."""
+        name = self.folder.resolve().name
+        return f"Runs of {name}" if self.study.name in (None, name) else f"Runs of {self.study.name}, {name}"
+
+    @property
+    def figures(self) -> list[tuple[str, go.Figure]]:
+        """The figures that the runs have numbers for, with their titles."""
+        drawn = [(title, figures.validation(self.rows, metric)) for metric, (title, _) in figures.METRICS.items()]
+        for name in test_sets(self.runs):
+            drawn.append((f"BLEU by parameters, {name}", figures.bleu_by_parameters(self.rows, name)))
+            drawn.append((f"BLEU by source length, {name}", figures.bleu_by_length(self.rows, name)))
+        return [(title, figure) for title, figure in drawn if figure]
+
+    @property
+    def page(self) -> str:
+        """The report as one HTML page, whose links start from ``folder``."""
+        return self._page(self.folder)
+
+    def write(self, folder: str | Path | None = None) -> Path:
+        """Write ``report.md``, ``report.tex``, ``report.csv`` and ``report.html``, and return the path of the last.
+
+        Args:
+            folder: where to write them; by default the folder of the runs.
+        """
+        home = Path(folder) if folder is not None else self.folder
+        every = self.tables
+        files = {
+            "report.md": formats.to_markdown(every, home),
+            "report.tex": latex.to_latex([tables.narrow(every[0]), *every[1:]]),
+            "report.csv": formats.to_frame(self.rows, self.published).to_csv(index=False),
+            "report.html": self._page(home),
+        }
+        for name, text in files.items():
+            with replacing(home / name) as beside:
+                beside.write_text(text, encoding="utf-8")
+        return home / "report.html"
+
+    def _page(self, home: Path) -> str:
+        comparison, *tested = self.main_tables
+        return build_page(comparison, self.figures, tested, figures.colours(self.rows), home)
+
+
+def report(folder: str | Path, *, keep: str | Path | None = None, unequal: bool = False) -> Report:
+    """Build the report of the runs at or below a folder, without writing it.
+
+    Args:
+        folder: a folder of runs, a sweep's output, an archive, or ``experiments/STUDY`` with results of one scale.
+        keep: the folder of an archive to write of the runs; the report is then the archive's.
+        unequal: whether to allow arms that were trained on different tokens.
+
+    Raises:
+        UserError: there are no runs, one cannot be read, their scores were made in different ways, or ``keep`` holds
+            something else.
+    """
+    found = find_folders(Path(folder), None if keep is None else Path(keep))
+    if len(found) > 1:
+        names = ", ".join(str(path) for path, _ in found)
+        raise UserError(f"{folder} has results of several scales; report one of {names}.")
+    ((source, home),) = found
+    return build(source, home, unequal=unequal)
+
+
+def find_folders(folder: Path, keep: Path | None = None) -> list[tuple[Path, Path | None]]:
+    """Return the folders to report, each with the folder of its archive, if any.
+
+    Of a study, ``experiments/STUDY``, these are the folders of its ``results``; else it is ``folder`` alone.
+
+    Raises:
+        UserError: there is no such study.
+    """
+    experiments = folder.absolute().parent
+    if experiments.name == "experiments" and experiments.is_dir() and not folder.exists():
+        raise UserError(f"there is no study {folder}; there are {', '.join(subfolders(experiments)) or 'none'}.")
+    results = folder / "results"
+    if experiments.name == "experiments" and results.is_dir() and (names := subfolders(results)):
+        return [(results / name, keep and keep / name) for name in names]
+    return [(folder, keep)]
+
+
+def build(folder: Path, keep: Path | None = None, *, unequal: bool = False) -> Report:
+    """Build the report of one folder, or, with ``keep``, write its archive and build the report of that.
+
+    Raises:
+        UserError: as ``report``.
+    """
+    significance.random_seed()  # refuses a bad seed before anything is written
+    arms, runs = find_arms(folder), find_runs(folder)
+    built = _build(folder, arms, runs, unequal)
+    if keep is None:
+        return built
+    write_archive(folder, arms, runs, keep)
+    return _build(keep, find_arms(keep), find_runs(keep), unequal)
+
+
+def _build(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], unequal: bool) -> Report:
+    study = find_study(folder, arms, runs)
+    shown = [arm for arm in arms if arm.status != LEFT_OUT]
+    rows = build_rows(folder, shown, runs, study.reference)
+    published = read_published(folder, study)
+    refuse_mixtures(runs, study.varies)
+    if not unequal and "tokens" not in study.varies:
+        refuse_unequal_tokens(rows)
+    refuse_tampered(runs)
+    missing = [
+        f"{' '.join(arm.overrides)} failed before it began, and a later sweep left it out: {arm.reason}"
+        for arm in arms
+        if arm.status == LEFT_OUT
+    ]
+    if below := find_sweeps_below(folder):
+        missing.append(f"Sweeps lie below this folder ({', '.join(below)}); their arms without a run are not shown.")
+    return Report(folder, rows, study, published, missing)

@@ -1,0 +1,40 @@
+"""Label arms by the overrides in which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+
+def label_arms(overrides: Sequence[Sequence[str]], reference: str | None) -> list[str]:
+    """Return a label for each list of overrides: those that the lists do not share.
+
+    Of ``model=lm4mt`` and ``arm=base`` a label has the value alone. If a reference is given, the keys that it is named
+    by come first in every label and in its order, even where all lists share them.
+
+    Args:
+        overrides: of each arm, without the seed.
+        reference: the name of the arm that a study compares the others with.
+    """
+    keys = _reference_keys(reference, {_key(one) for each in overrides for one in each})
+    shared = set.intersection(*map(set, overrides)) if overrides and (keys or len(overrides) > 1) else set()
+    labels = []
+    for each in overrides:
+        first = sorted((one for one in each if _key(one) in keys), key=lambda one: keys.index(_key(one)))
+        others = [one for one in each if _key(one) not in keys and one not in shared]
+        labels.append(" ".join(one.removeprefix("model=").removeprefix("arm=") for one in (*first, *others)))
+    return labels
+
+
+def _reference_keys(reference: str | None, given: Collection[str]) -> list[str]:
+    """Return the keys of a reference. A name without a key, such as ``base``, is an ``arm`` or a ``model``.
+
+    Args:
+        reference: for example ``loss.autoencode.alpha=0.1``.
+        given: the keys of all overrides.
+    """
+    option = "arm" if "arm" in given else "model"
+    return [_key(part) if "=" in part else option for part in (reference or "").split()]
+
+
+def _key(override: str) -> str:
+    return override.partition("=")[0]

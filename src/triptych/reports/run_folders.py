@@ -1,0 +1,141 @@
+"""Runs that lie in folders of their own, as training leaves them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+import yaml
+
+import triptych
+from triptych.errors import UserError
+from triptych.reports.stored_run import StoredRun, TranslatedText
+from triptych.runs.folder import RunFolder
+
+RUN_FILE = "run.json"
+"""The file that says what a run is, written when it starts."""
+RUN_FORMAT = 2
+"""The format of run folders that this version writes and reads; folders of format 1 have no ``RUN_FILE``."""
+
+
+@dataclass(frozen=True, eq=False)
+class FolderRun(StoredRun):
+    """A run that is read from its folder.
+
+    Attributes:
+        folder: the run's folder.
+    """
+
+    folder: Path
+
+    @property
+    def origin(self) -> str:
+        return str(self.folder)
+
+    @property
+    def remedy(self) -> str:
+        return "train it again in another output=…, or report the others without it"
+
+    @property
+    def has_folder(self) -> bool:
+        return True
+
+    def link(self, home: Path) -> str:
+        return quote(Path(os.path.relpath(self.folder, home)).as_posix()) + "/"
+
+    def metrics(self) -> pd.DataFrame:
+        try:
+            return pd.read_csv(self.folder / "metrics.csv", dtype=str, keep_default_na=False)
+        except (FileNotFoundError, pd.errors.EmptyDataError):
+            return pd.DataFrame()
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.folder / 'metrics.csv'} cannot be read ({error}); {self.remedy}.") from error
+
+    def text(self, test_set: str) -> TranslatedText | None:
+        folder = RunFolder(self.folder).translations
+        translations, references, sources = (folder / f"{test_set}{end}" for end in (".txt", ".ref.txt", ".src.txt"))
+        if not (translations.is_file() and references.is_file()):
+            return None
+        return TranslatedText(
+            _read_lines(translations),
+            _read_lines(references),
+            _read_lines(sources) if sources.is_file() else None,
+        )
+
+    def text_file(self, test_set: str) -> str:
+        return f"translations/{test_set}.txt"
+
+
+def find_run_folders(folder: Path) -> list[FolderRun]:
+    """Return every run that has a folder of its own at or below ``folder``, by path.
+
+    Raises:
+        UserError: a run cannot be read, or was made by a version of triptych that stored runs otherwise.
+    """
+    marked = {path.parent for name in (RUN_FILE, "result.json", "config.yaml") for path in _visible(folder, name)}
+    # What a run's tools leave in the run's folder, such as a logger's config.yaml, is no run of its own.
+    runs = {home for home in marked if (home / RUN_FILE).is_file()}
+    return [_read_run(home, folder) for home in sorted(marked) if not runs.intersection(home.parents)]
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the object that a JSON file holds, None if there is no such file.
+
+    Raises:
+        UserError: the file is damaged, or holds no object.
+    """
+    return _read_mapping(path, json.loads)
+
+
+def _read_run(home: Path, root: Path) -> FolderRun:
+    started = read_json(home / RUN_FILE)
+    result = read_json(home / "result.json")
+    if started is None or started.get("format") != RUN_FORMAT:
+        version = (started or result or {}).get("version")
+        maker = f"triptych {version}" if version else "an earlier version of triptych"
+        raise UserError(
+            f"{home} was made by {maker}, whose run folders triptych {triptych.__version__} does not read; "
+            "report it with the version that made it, or train it again in another output=…."
+        )
+    return FolderRun(
+        id=home.resolve().name if home == root else home.relative_to(root).as_posix(),
+        label=str(started.get("label") or ""),
+        given_overrides=tuple(started.get("overrides") or ()),
+        config=_read_mapping(home / "config.yaml", yaml.safe_load) or {},
+        result=result,
+        folder=home,
+    )
+
+
+def _visible(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files of a name at or below a folder, except in hidden folders, where Hydra keeps its own config."""
+    for path in folder.rglob(name):
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
+
+
+def _read_mapping(path: Path, parse: Any) -> dict[str, Any] | None:
+    try:
+        content = parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (ValueError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path} cannot be read ({reason}); delete it and run its training again.") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} holds no mapping; delete it and run its training again.")
+    return content
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            return file.read().removesuffix("\n").split("\n")
+    except ValueError as error:
+        raise UserError(f"{path} cannot be read ({error}); delete it and run its training again.") from error

@@ -1,0 +1,173 @@
+"""A run as a report reads it, whether it lies in a folder of its own or in an archive."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triptych.errors import UserError
+from triptych.runs.folder import PLACES, UNIDENTIFYING, display_overrides
+
+
+@dataclass(frozen=True)
+class TranslatedText:
+    """The text of one test set, a string a sentence.
+
+    Attributes:
+        translations: what the run made of the sources.
+        references: what the translations are scored against.
+        sources: None where the run did not store them.
+    """
+
+    translations: list[str]
+    references: list[str]
+    sources: list[str] | None = None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The hash of sources and references that evaluation stores as ``text``; None without sources."""
+        if self.sources is None:
+            return None
+        return hashlib.sha256("\n".join([*self.sources, *self.references]).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRun(ABC):
+    """One run, finished or not.
+
+    Attributes:
+        id: the run's name, after the path of the folder that it lies in; unique in a report.
+        label: what the run calls itself; empty if it has no label.
+        given_overrides: the overrides that it was started with.
+        config: the resolved config, empty if it is missing.
+        result: the content of ``result.json``, None while the run is unfinished.
+    """
+
+    id: str
+    label: str
+    given_overrides: tuple[str, ...]
+    config: dict[str, Any]
+    result: dict[str, Any] | None
+
+    @property
+    @abstractmethod
+    def origin(self) -> str:
+        """Where the run is stored, as an error message names it."""
+
+    @property
+    @abstractmethod
+    def remedy(self) -> str:
+        """What to do about a run whose result and translations contradict each other."""
+
+    @property
+    @abstractmethod
+    def has_folder(self) -> bool:
+        """Whether the run has a folder of its own, which a reader can open."""
+
+    @abstractmethod
+    def link(self, home: Path) -> str:
+        """Return the run's address, relative to a page in the folder ``home``."""
+
+    @abstractmethod
+    def metrics(self) -> pd.DataFrame:
+        """Return the logged metrics, every cell as the string that was logged; empty if there are none.
+
+        Raises:
+            UserError: the table cannot be read.
+        """
+
+    @abstractmethod
+    def text(self, test_set: str) -> TranslatedText | None:
+        """Return the text of a test set, None without the run's translations and their references.
+
+        Raises:
+            UserError: the text cannot be read.
+        """
+
+    @abstractmethod
+    def text_file(self, test_set: str) -> str:
+        """Return the name of the file that holds the translations of a test set."""
+
+    @property
+    def name(self) -> str:
+        """The run's name without the path of its folder."""
+        return self.id.rpartition("/")[2]
+
+    @property
+    def overrides(self) -> list[str]:
+        """The overrides that say what the run computes, without the seed."""
+        return [one for one in display_overrides(self.given_overrides) if not one.startswith("seed=")]
+
+    @property
+    def seed(self) -> int | None:
+        """The random seed of the training."""
+        return (self.result or self.config).get("seed")
+
+    @property
+    def tests(self) -> dict[str, dict[str, Any]]:
+        """The scores of each test set, by the name of the set."""
+        return (self.result or {}).get("test") or {}
+
+    @property
+    def recipe(self) -> str:
+        """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config."""
+        result = self.result or {}
+        data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
+        config = {key: value for key, value in self.config.items() if key not in UNIDENTIFYING}
+        config["data"] = {key: value for key, value in (config.get("data") or {}).items() if key not in PLACES}
+        model = result.get("model") if config else self.overrides
+        return json.dumps([model, data, _without_seed(config)], sort_keys=True, default=str)
+
+    def curve(self, metric: str) -> pd.DataFrame:
+        """Return the course of a validation metric, ``loss`` or ``bleu``.
+
+        Returns:
+            Columns ``step``, ``tokens`` (source and target, so far), ``flops``, ``hours`` and ``value``. Tokens are
+            logged at other steps than validation, hence interpolated. FLOPs and hours are the run's totals, divided in
+            proportion to the tokens. NaN where nothing is logged, or the run is unfinished.
+
+        Raises:
+            UserError: the metrics cannot be read.
+        """
+        column = f"validation/{metric}"
+        try:
+            metrics = self.metrics().reindex(columns=["step", "train/tokens", column]).apply(pd.to_numeric)
+        except ValueError as error:
+            raise UserError(f"the metrics of {self.origin} cannot be read ({error}); {self.remedy}.") from error
+        # A resumed run repeats the steps since its last checkpoint: the later row is the one that counted.
+        logged = metrics.dropna(subset=["step", "train/tokens"]).drop_duplicates("step", keep="last")
+        logged = logged.sort_values("step")
+        curve = metrics.dropna(subset=["step", column]).drop_duplicates("step", keep="last")
+        curve = curve.sort_values("step", ignore_index=True)
+        tokens = np.interp(curve["step"], [0, *logged["step"]], [0, *logged["train/tokens"]]) if len(logged) else np.nan
+        train = (self.result or {}).get("train") or {}
+        share = tokens / (train["tokens_src"] + train["tokens_tgt"]) if train else np.nan
+        return pd.DataFrame(
+            {
+                "step": curve["step"],
+                "tokens": tokens,
+                "flops": share * train.get("flops", np.nan),
+                "hours": share * train.get("seconds", np.nan) / 3600,
+                "value": curve[column],
+            }
+        )
+
+
+def test_sets(runs: Sequence[StoredRun]) -> list[str]:
+    """Return the names of all test sets that any run was scored on, in alphabetical order."""
+    return sorted({name for run in runs for name in run.tests})
+
+
+def _without_seed(value: Any) -> Any:
+    """Return a config without the entries named ``seed``, at any depth."""
+    if isinstance(value, dict):
+        return {key: _without_seed(item) for key, item in value.items() if key != "seed"}
+    return [_without_seed(item) for item in value] if isinstance(value, list) else value
