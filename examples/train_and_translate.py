@@ -18,7 +18,7 @@ def main() -> None:
     run = triptych.train("model=rnn_luong", "scale=smoke", *sys.argv[1:])
     print(f"trained: {run.folder}")
     print(f"BLEU: {run.result['test']['test']['bleu']:.2f}")
-    print(run.metrics[["step", "train/loss", "validation/loss"]].tail(3))
+    print(run.metrics[["step", "validation/loss"]].dropna())
 
     source, reference = "The dog sees the cat.", "Le chien voit le chat."
     print(f"translation: {run.translate([source])[0]}")

@@ -16,6 +16,8 @@ class BagOfWords(TranslationModel):
         super().__init__()
         self.src = nn.Embedding(vocabulary.src_size, size)
         self.tgt = nn.Embedding(vocabulary.tgt_size, size)
+        for embedding in (self.src, self.tgt):
+            nn.init.normal_(embedding.weight, std=size**-0.5)
 
     def bag(self, src, src_lengths):
         """Mean embedding of each source sentence, (B, D)."""
