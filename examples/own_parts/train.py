@@ -2,34 +2,30 @@
 
     python examples/own_parts/train.py
 
-It runs the command line in this folder, where Python finds own_parts.py and `--config-dir conf` adds the YAML files.
-By hand:
+The same on the command line, which finds own_parts.py in the working folder:
 
     cd examples/own_parts
-    triptych train --config-dir conf model=bag_of_words 'callbacks=[default,gradient_norm]' scale=smoke
+    triptych train --config-dir conf model=bag_of_words 'callbacks=[gradient_norm]' scale=smoke
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+import triptych
 
-
-def triptych(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "triptych", *arguments], cwd=HERE, check=True)
+CONF = Path(__file__).parent / "conf"  # YAML files in the same groups as triptych's own
 
 
 def main() -> None:
-    output = Path("runs/own_parts").absolute()
-    given = ["scale=smoke", f"output={output}", *sys.argv[1:]]
+    given = ["scale=smoke", "output=runs/own_parts", *sys.argv[1:]]
 
     # One run: the model and the callback are named like any other option.
-    triptych("train", "--config-dir", "conf", "model=bag_of_words", "callbacks=[default,gradient_norm]", *given)
+    run = triptych.train("model=bag_of_words", "callbacks=[gradient_norm]", "name=bag", *given, config_dir=CONF)
+    print(f"{run.folder}: {run.result['model']['parameters']:,} parameters")
 
-    # A sweep over one's own model and a built-in one, on the same batches, and the table that compares them.
-    triptych("train", "-m", "--config-dir", "conf", "model=bag_of_words,rnn_none", *given)
-    triptych("report", str(output))
+    # A sweep over one's own model and a built-in one on the same batches, and the table that compares them.
+    triptych.sweep("model=bag_of_words,rnn_none", *given, "output=runs/own_sweep", config_dir=CONF)
+    print(triptych.report("runs/own_sweep").to_string())
 
 
 if __name__ == "__main__":

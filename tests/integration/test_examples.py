@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from conftest import triptych as command_line
 
 EXAMPLES = ROOT / "examples"
 
@@ -43,4 +44,14 @@ def test_own_parts(tmp_path: Path) -> None:
     output = example("own_parts/train.py", tmp_path)
     assert "gradient norm" in output
     assert "bag_of_words" in output
-    assert len(list((tmp_path / "runs" / "own_parts").rglob("result.json"))) == 3
+    assert (tmp_path / "runs" / "own_parts" / "bag" / "result.json").exists()
+
+
+@pytest.mark.parametrize("config_dir", [["--config-dir", "conf"], ["--config-dir=conf"]], ids=["word", "equals"])
+def test_own_parts_by_command_line(config_dir: list[str], tmp_path: Path) -> None:
+    models = ["-m", "model=bag_of_words,rnn_none", "callbacks=[gradient_norm]"]
+    where = ["scale=smoke", f"output={tmp_path / 'runs'}", f"cache={tmp_path / 'cache'}"]
+    done = command_line("train", *config_dir, *models, *where, cwd=EXAMPLES / "own_parts")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("gradient norm") == 8  # every 5 of 20 steps, of two models
+    assert len(list((tmp_path / "runs").rglob("result.json"))) == 2
