@@ -17,15 +17,17 @@ def main() -> None:
     sweep += sys.argv[1:]
 
     # What it will cost: one row for each arm. Nothing is trained.
-    print(triptych.forecast(*sweep).to_string())
+    costs = triptych.forecast(*sweep)
+    print(costs[["arm", "parameters", "flops", "seconds", "memory_bytes"]].to_string(index=False))
 
     # One run for each arm. All are trained on the same tokens in the same order.
     runs = triptych.sweep(*sweep)
     streams = {run.result["data"]["token_stream"] for run in runs}
     print(f"{len(runs)} runs, {len(streams)} token stream")
 
-    # The report as a pandas DataFrame; `triptych report runs/three` prints the same table and writes a page.
-    print(triptych.report("runs/three").to_string())
+    # The report as a pandas DataFrame; `triptych report runs/three` prints more of it and writes a page.
+    table = triptych.report("runs/three")
+    print(table[["label", "parameters", "flops", "validation_perplexity", "test/bleu"]].to_string(index=False))
 
 
 if __name__ == "__main__":
