@@ -50,9 +50,7 @@ def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeyp
     )
     checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
     assert before.disk == pytest.approx(checkpoints, rel=0.25)
-    monkeypatch.setattr(
-        "triptych.sweeps.forecast.device_name", lambda _: train["device"]
-    )
+    monkeypatch.setattr("triptych.sweeps.forecast.device_name", lambda _: train["device"])
     after = estimate(command, None, None, {})
     assert after.measured
     assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
