@@ -74,6 +74,7 @@ def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] =
         RunLocked: another process has this run in hand.
     """
     # Not before they are needed: --help does not wait for them.
+    from triptych import kernels
     from triptych.config.validation import check
     from triptych.sweeps.match import resolve_reference
     from triptych.training.distributed import say
@@ -100,7 +101,8 @@ def train(config: DictConfig, *, wait: bool = False, begin: Callable[[], None] =
         begin()
         if other:
             say(f"{folder.path} was begun by other code; give another output=… to train it from the start.")
-        _train_or_score(config, folder, corpus, digest, training)
+        with kernels.use(config.strategy.get("kernels", "fast")):
+            _train_or_score(config, folder, corpus, digest, training)
     say(f"result: {folder.result}")
 
 

@@ -9,6 +9,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from triptych import kernels
 from triptych.config.composition import require_one_best, require_values
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
@@ -78,6 +79,7 @@ def _check_values(config: DictConfig) -> None:
         if config[key] < 0:
             raise UserError(f"{key}={config[key]} must be at least 0.")
     require_at_least(0, "strategy", workers=config.strategy.workers)
+    require_one_of(kernels.CHOICES, "strategy", kernels=config.strategy.get("kernels", "fast"))
     if config.strategy.compile not in (None, True, False):
         raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
     edges = list(config.length_edges)

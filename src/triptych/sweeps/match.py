@@ -35,7 +35,7 @@ def resolve_reference(config: DictConfig, overrides: Sequence[str]) -> None:
         return
     require_one_of(("parameters", "flops"), "match", by=config.match.by)
     told = runs.identifying_overrides(overrides)
-    kept = [one for one in told if re.split(r"[.=]", one.lstrip("+~"))[0] not in ("model", "arm")]
+    kept = [one for one in told if re.split(r"[./=]", one.lstrip("+~"))[0] not in ("model", "arm")]
     reference = compose_run([*kept, f"model={config.match.reference}"])
     with open_dict(config.match):
         config.match.model = OmegaConf.to_container(reference.model, resolve=True)
