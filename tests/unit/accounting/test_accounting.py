@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from triptych.accounting import cost as accounting
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
-from triptych.contract.model import AttentionMap, Trace, TranslationModel
+from triptych.contract.model import AttentionMap, TranslationModel
 
 
 class Counted(TranslationModel):
@@ -33,7 +33,7 @@ class Counted(TranslationModel):
     def embedding_parameters(self) -> int:
         return self.embedding.weight.numel()
 
-    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
+    def forward(self, batch: Batch) -> Prediction:
         raise NotImplementedError
 
     def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
