@@ -10,6 +10,7 @@ import torch
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from triptych import kernels
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
@@ -139,6 +140,7 @@ def _check_numbers(config: DictConfig) -> None:
     if config.seed < 0:
         raise UserError(f"seed={config.seed} must be at least 0.")
     require_at_least(0, "strategy", workers=config.strategy.workers)
+    require_one_of(kernels.CHOICES, "strategy", kernels=config.strategy.kernels)
     if config.strategy.compile not in (None, True, False):
         raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
     edges = list(config.length_edges)

@@ -12,6 +12,7 @@ from typing import Any
 import lightning
 from omegaconf import OmegaConf
 
+from triptych import kernels
 from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
@@ -82,7 +83,8 @@ def train_run(
         on_start(folder)
         if other_code:
             logger.info("%s was begun by other code; give another output=… to train it from the start.", folder.path)
-        with run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep):
+        values = run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep)
+        with values, kernels.use(run_config.config.strategy.kernels):
             _train_or_share(plan)
     logger.info("result: %s", folder.result)
     return folder
