@@ -54,6 +54,7 @@ def load(run: str | Path, checkpoint: str | None = None, device: str = "cpu") ->
 
 
 def run_folder(run: str | Path) -> RunFolder:
+    """Return the folder of a run, with ``~`` expanded."""
     return RunFolder(Path(run).expanduser())
 
 
