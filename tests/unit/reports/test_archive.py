@@ -124,6 +124,7 @@ def test_archives_below_a_folder_are_reported(sweep: Path, archive: Path) -> Non
     root = sweep.parent / "all"
     for name in ("one", "two"):
         shutil.copytree(archive, root / name)
+    shutil.copytree(archive, root / ".one.0123abcd")
     main([str(root), "--unequal"])
     text = (root / "report.md").read_text()
     assert "(one/runs.jsonl#L1)" in text
@@ -274,11 +275,11 @@ def test_damaged_archives_are_refused(archive: Path) -> None:
     ]
     for path, content, words in damages:
         path.write_bytes(content)
-        with pytest.raises(UserError, match=rf"{words}.*restore it from version control, or keep its runs again"):
+        with pytest.raises(UserError, match=rf"{words}.*restore it from version control, or delete it and keep"):
             main([str(archive)])
         path.write_bytes(whole[path])
     packed.unlink()
-    with pytest.raises(UserError, match=r"kept has lost translations/toy\.jsonl\.gz; restore it"):
+    with pytest.raises(UserError, match=r"kept has no translations/toy\.jsonl\.gz, which its .* lists; restore it"):
         main([str(archive)])
 
 
