@@ -1,4 +1,9 @@
-# Two commands do all the set-up: `make compare` and `make test`. `make bench` measures speed.
+# make compare   train the five architectures on the built-in corpus, and print their table
+# make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
+# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2
+# make lint      ruff and mypy
+# make test      lint, then all tests
+# Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 

@@ -26,16 +26,17 @@ from typing import Any
 
 import torch
 from hydra.utils import instantiate
+from triptych.runs.trained_run import load, load_config
 
 from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH
 from benchmarks.page import PARTS, write_page
-from triptych.accounting import cost as accounting
+from triptych.accounting.peaks import device_name
 from triptych.data.corpus import Corpus
+from triptych.decoding.translator import Translator
 from triptych.kernels.matmul import CPUINFO
 from triptych.layers.recurrent import has_bf16
 from triptych.runs import folder as runs
-from triptych.runs.trained_run import Translator, load
 
 RESULTS = Path(__file__).parent / "results"
 PEERS: dict[str, dict[str, Any]] = {
@@ -80,7 +81,7 @@ class Bench:
 
     @cached_property
     def corpus(self) -> Corpus:
-        return instantiate(self.translator.config.data, test=[TEST])  # which trainings leave out
+        return instantiate(load_config(self.learned[PRECISIONS[0]]).data, test=[TEST])  # which trainings leave out
 
     @cached_property
     def joey(self) -> joeynmt.JoeyNMT:
@@ -185,7 +186,7 @@ def machine() -> dict[str, Any]:
     """What figures are of: those of one page are of one machine and of one code."""
     processors = re.findall(r"^model name\s*: (.*)", CPUINFO.read_text(), re.MULTILINE) if CPUINFO.exists() else []
     return {
-        "device": accounting.device_name("cpu"),
+        "device": device_name("cpu"),
         "processor": next(iter(processors), platform.processor()),
         "capability": torch.backends.cpu.get_cpu_capability(),
         "versions": runs.versions() | {"ctranslate2": version("ctranslate2")},

@@ -1,12 +1,17 @@
-"""The loss of 300 steps of every architecture, by this code and by another checkout's: a refactor leaves it as it was.
+"""Compare the losses of 300 steps of every architecture, by this code and by another checkout's.
 
     python -m benchmarks.curves OTHER [--output benchmarks/results/curves.csv]
 
-OTHER is a checkout's folder. Trains on the built-in corpus in double precision with a moderate learning rate, by which
-rounding stays out of sight for 300 steps: training is chaotic, and amplifies it. The activation is smooth (ReLU's
-gradient jumps where rounding carries a unit over zero, and the Transformer's curves were 6e-5 apart with it), and
-there is no dropout, whose random numbers a checkout may draw otherwise. Writes a row a step, and prints the largest
-relative difference of each architecture; the log itself is in single precision, exact to 1e-7.
+A refactoring must leave them equal. OTHER is the folder of the other checkout. Training is chaotic and amplifies
+rounding, so the settings keep rounding invisible for 300 steps:
+
+- double precision and a moderate learning rate, on the built-in corpus;
+- a smooth activation: ReLU's gradient jumps where rounding moves a unit over zero, which made the Transformer's curves
+  differ by 6e-5;
+- no dropout: checkouts may draw random numbers differently.
+
+Writes one row per step, and prints the largest relative difference of each architecture. The logged losses are in
+single precision, exact to 1e-7.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ OPTIONS = [
 
 
 def losses(checkout: Path, arm: str, folder: Path) -> pd.Series:
-    """By step; trained by the code of a checkout."""
+    """Train an arm with the code of a checkout, and return its training loss by step."""
     options = [f"model={arm}", *ARMS[arm], *OPTIONS, f"output={folder / arm}", f"cache={folder / 'cache'}"]
     environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
     command = [sys.executable, "-m", "triptych", "train", *options]
@@ -70,7 +75,7 @@ def main() -> None:
     with replacing(arguments.output) as beside:
         pd.DataFrame(curves).to_csv(beside, float_format="%.10g")
     if apart > ROUNDING:
-        sys.exit(f"the curves are {apart:.1e} apart, and rounding explains {ROUNDING:.0e}.")
+        sys.exit(f"the curves differ by {apart:.1e}; rounding explains only {ROUNDING:.0e}.")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m benchmarks.data [--pairs 1000000] [--lengths 40800000]
 
-Prints one JSON object, and keeps it in benchmarks/results/data.json. Every part runs in a process of its own, whose
-peak of memory is given, its children's with it (on Linux).
+Prints one JSON object and writes it to benchmarks/results/data.json. Each part runs in a process of its own. Its peak
+memory includes its child processes (Linux only).
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ import numpy as np
 
 RESULTS = Path(__file__).parent / "results" / "data.json"
 WORDS = 30_000
+"""Number of distinct words in the synthetic text."""
 MEAN, DEVIATION = 25, 15
-"""Words of a synthetic sentence, as in WMT'14 English-French; at least 1, at most 100."""
+"""Mean and standard deviation of the number of words in a sentence, as in WMT'14 English-French."""
 
 
 def sentence_lengths(random: np.random.Generator, count: int) -> np.ndarray:
+    """Draw the number of words of ``count`` sentences, each between 1 and 100."""
     return random.normal(MEAN, DEVIATION, count).round().clip(1, 100).astype(np.int64)
 
 
 def write_text(folder: Path, pairs: int) -> None:
-    """Words whose frequency falls with their rank, and whose length grows with it, as in natural text (Zipf)."""
+    """Write random text. As in natural text (Zipf), frequent words are short and a word's frequency is 1 / its rank."""
     random = np.random.default_rng(0)
     letters = np.array(list("etaoinshrdlucmfwypvbgkjqxz"))
     frequency = 1 / np.arange(1, 27)
@@ -52,7 +54,7 @@ def write_text(folder: Path, pairs: int) -> None:
 
 
 def prepare(folder: Path, pairs: int) -> dict[str, float]:
-    """Text to ids: read and check, train a BPE of 32,000 on a part, encode and store; then open it again."""
+    """Measure the way from text to ids: read and check, train a BPE of 32,000 pieces, encode, and open it again."""
     from triptych.data import store
     from triptych.data.corpus import TextCorpus
     from triptych.data.tokenizer import SentencePieceTrainer
@@ -79,7 +81,7 @@ def prepare(folder: Path, pairs: int) -> dict[str, float]:
     seconds = {}
     began = time.perf_counter()
     text = corpus()
-    _ = text.fingerprint  # a part of reading
+    _ = text.fingerprint  # computed on first use; counted as reading
     seconds["read"] = time.perf_counter() - began
     began = time.perf_counter()
     tokenizer = trainer.fit(text, folder / "cache")
@@ -97,57 +99,60 @@ def prepare(folder: Path, pairs: int) -> dict[str, float]:
 
 
 def plan(folder: Path, count: int) -> dict[str, float]:
-    """An epoch's batches of 25,000 tokens a side."""
+    """Measure planning one epoch in batches of 25,000 tokens a side."""
     from triptych.data import batching
 
     random = np.random.default_rng(0)
     lengths = np.stack([sentence_lengths(random, count) for _ in range(2)], axis=1).astype(np.int32)
     began = time.perf_counter()
-    batches = batching.plan(lengths, 25_000, seed=1, epoch=0)
+    batches = batching.plan_epoch(lengths, 25_000, seed=1, epoch=0)
     return {"seconds": time.perf_counter() - began, "batches": len(batches)}
 
 
 def load(folder: Path, _: int) -> dict[str, float]:
-    """Batches of 25,000 tokens a side, made by one worker: source and target tokens a second after the first batch."""
+    """Measure loading by one worker: source and target tokens a second, in batches of 25,000 tokens a side.
+
+    The time starts after the first batch.
+    """
     from torch.utils.data import DataLoader
 
     from triptych.contract.vocabulary import LanguageTags
     from triptych.data import batching
-    from triptych.data.datamodule import StoredBatches
     from triptych.data.store import Store
+    from triptych.data.stored_batches import StoredBatches
 
     (stored,) = (path for path in (folder / "cache" / "stores").iterdir() if not path.name.startswith("."))
     store = Store(stored, "train", {0: LanguageTags()})
-    made = StoredBatches(store)
+    dataset = StoredBatches(store)
     stream = batching.Stream(store.lengths, tokens=25_000, seed=1, size=1)
     sampler = batching.Sampler(stream, steps=min(500, stream.epoch_steps), first_step=0, accumulate=1, rank=0)
-    batches = iter(DataLoader(made, sampler=sampler, batch_size=None, num_workers=1))
+    batches = iter(DataLoader(dataset, sampler=sampler, batch_size=None, num_workers=1))
     next(batches)
     began = time.perf_counter()
     tokens = sum(int(batch.host_lengths.sum()) for batch in batches)
     return {"tokens_per_second": tokens / (time.perf_counter() - began)}
 
 
-def alone(part: Callable[[Path, int], dict[str, Any]], folder: Path, count: int) -> dict[str, Any]:
-    """What a part says, run in a process of its own, and the most GiB that it and its children held together."""
+def measure_alone(part: Callable[[Path, int], dict[str, Any]], folder: Path, count: int) -> dict[str, Any]:
+    """Run one part in a process of its own, and add the peak memory of it and its children in GiB to its result."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        said, peak = pool.submit(part, folder, count), 0
-        while not said.done():
-            peak = max(peak, sum(resident(child.pid) for child in multiprocessing.active_children()))
+        future, peak = pool.submit(part, folder, count), 0
+        while not future.done():
+            peak = max(peak, sum(resident_bytes(child.pid) for child in multiprocessing.active_children()))
             time.sleep(0.02)
-        return {**said.result(), "peak_gib": peak / 2**30}
+        return {**future.result(), "peak_gib": peak / 2**30}
 
 
-def resident(process: int | None) -> int:
-    """Bytes of a process and all that it started; memory that they share counts for each."""
+def resident_bytes(process: int | None) -> int:
+    """Return the resident memory of a process and its descendants. Memory that they share counts several times."""
     folder = Path(f"/proc/{process}")
     try:
         status = (folder / "status").read_text()
         children = [child for task in (folder / "task").iterdir() for child in (task / "children").read_text().split()]
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return 0
     own = re.search(r"^VmRSS:\s*(\d+)", status, re.MULTILINE)
-    return 1024 * int(own[1] if own else 0) + sum(resident(int(child)) for child in children)
+    return 1024 * int(own[1] if own else 0) + sum(resident_bytes(int(child)) for child in children)
 
 
 def main() -> None:
@@ -159,11 +164,11 @@ def main() -> None:
         folder = Path(temporary)
         write_text(folder, arguments.pairs)
         parts = {"prepare": (prepare, arguments.pairs), "plan": (plan, arguments.lengths), "load": (load, 0)}
-        found = {name: alone(part, folder, count) for name, (part, count) in parts.items()}
-    told = json.dumps({"pairs": arguments.pairs, "lengths": arguments.lengths, **found}, indent=2) + "\n"
+        results = {name: measure_alone(part, folder, count) for name, (part, count) in parts.items()}
+    text = json.dumps({"pairs": arguments.pairs, "lengths": arguments.lengths, **results}, indent=2) + "\n"
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(told)
-    print(told, end="")
+    RESULTS.write_text(text)
+    print(text, end="")
 
 
 if __name__ == "__main__":

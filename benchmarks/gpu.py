@@ -1,10 +1,11 @@
-"""Training and decoding on one GPU, in one call.
+"""Measure training and decoding on one GPU.
 
     python -m benchmarks.gpu [--output FOLDER] [--parts peak,train,decode,memory,attention] [--seconds 450] [--small]
 
-Sentences as in WMT'14 (``benchmarks.data``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16, random ids:
-speed does not depend on what they say. Writes gpu.json after every measurement: one that fails leaves its reason there,
-and none begins after ``--seconds``. ``--small`` runs all of it at a size for a laptop, on the CPU, to try it out.
+Sentence lengths as in WMT'14 (``benchmarks.data``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16. The
+ids are random, since speed does not depend on them. Writes gpu.json after every measurement. A measurement that fails
+leaves its reason there, and none begins after ``--seconds``. ``--small`` tries out all of it on a CPU, at a size for a
+laptop.
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from benchmarks.data import sentence_lengths
 from benchmarks.memory import bytes_of_step
 from benchmarks.text import Text
-from triptych.accounting import cost as accounting
+from triptych.accounting.flops import training_flops
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
+from triptych.accounting.peaks import device_name, peak_flops
 from triptych.config import schema
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
-from triptych.decoding.search import Search, decode
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
 from triptych.layers.attention import attend
 from triptych.layers.recurrent import Carried, Layer, Weights
 from triptych.layers.recurrent_decoder import cast_once
@@ -46,7 +50,7 @@ from triptych.runs import folder as runs
 from triptych.training.loss import TranslationLoss
 
 ARTICLE_BUDGET = 1.57e18
-"""FLOPs that the article gave its Transformer: 30 hours of a V100."""
+"""FLOPs of the article's Transformer training: 30 hours on a V100."""
 RECURRENT = ["model.encoder_layers=4", "model.decoder_layers=4", "model.hidden_size=1000", "model.embedding_size=1000"]
 ARMS = {
     "transformer_base": ["model=transformer_base"],
@@ -62,15 +66,15 @@ SMALL = {
 }
 
 Measurements = dict[str, Callable[[], Any]]
-"""By name."""
+"""A function for each measurement, by its name."""
 
 
 class Bench:
-    """The parts, each of which returns what is to be measured.
+    """The parts of the benchmark. Each method returns its measurements as functions to call.
 
     Args:
-        device: where.
-        small: at a size for a laptop.
+        device: device to measure on.
+        small: use sizes for a laptop.
     """
 
     def __init__(self, device: torch.device, small: bool) -> None:
@@ -84,22 +88,25 @@ class Bench:
 
     @cached_property
     def measured_peak(self) -> float:
-        """FLOP/s of dense bf16 products of 8,192: of the best ten in a row."""
+        """FLOP/s of products of 8,192 x 8,192 bf16 matrices (512 x 512 on a CPU): the best of five runs of ten."""
         size = 8192 if self.device.type == "cuda" else 512
         one, other = (torch.randn(size, size, device=self.device, dtype=torch.bfloat16) for _ in range(2))
         return 2 * size**3 / min(self._seconds(lambda: one @ other) for _ in range(5))
 
     def peak(self) -> Measurements:
-        """What was measured, and what the datasheet says."""
+        """Peak FLOP/s: measured here, and from the datasheet."""
 
         def both() -> dict[str, Any]:
-            datasheet, source = accounting.peak_flops(self.device, "bf16-mixed")
+            datasheet, source = peak_flops(self.device, "bf16-mixed")
             return {"measured": self.measured_peak, "datasheet": datasheet, "source": source}
 
         return {"products": both}
 
     def attention(self) -> Measurements:
-        """Milliseconds of one attention over tokens without padding, forward and backward: padded for it, or not."""
+        """Milliseconds of one attention over tokens stored without padding, forward and backward.
+
+        ``masked`` and ``causal`` pad the tokens first; ``packed`` uses a kernel that takes them without padding.
+        """
         found: Measurements = {}
         for longest in (16, 32, 64):
             on_host = torch.randint(longest // 2, longest + 1, (self.tokens // longest,))
@@ -118,7 +125,7 @@ class Bench:
         return found
 
     def train(self) -> Measurements:
-        """Tokens and FLOPs a second of every arm, compiled and not; Luong's beside one that takes single steps."""
+        """Tokens and FLOPs a second of every arm, compiled and not; Luong's RNN also as a loop over single steps."""
         found: Measurements = {}
         for compiled in (True, False):
             for arm in self.arms:
@@ -127,13 +134,14 @@ class Bench:
         return found
 
     def memory(self) -> Measurements:
-        """Peak bytes of a step, with our loss and with one that keeps the logits."""
+        """Peak bytes of a training step, with our loss and with one that keeps all logits."""
         return {f"{arm} {loss}": partial(self._memory, arm, loss) for arm in self.arms for loss in ("ours", "logits")}
 
     def decode(self) -> Measurements:
-        """Seconds for 3,003 sentences with beam 4, in single precision, as a run translates, and under bf16 autocast.
+        """Seconds for 3,003 sentences with beam size 4, in fp32, as a run translates, and under bf16 autocast.
 
-        Random weights seldom end a sentence: translations are as long as they may be, ten pieces more than the source.
+        Models with random weights seldom end a sentence, so translations have the maximum length, ten pieces more than
+        the source.
         """
         return {
             f"{arm} {how}": partial(self._decode, arm, how == "bf16") for arm in self.arms for how in ("fp32", "bf16")
@@ -158,7 +166,7 @@ class Bench:
             return self._seconds(lambda: translate(sources), times=1)
 
     def _train(self, arm: str, compiled: bool, step_by_step: bool = False) -> dict[str, float]:
-        """The same batches twice: kernels are made, and memory is found, in the pass that is not timed."""
+        """Train twice on the same batches. The first pass compiles and allocates memory; the second is timed."""
         torch._dynamo.reset()
         torch._dynamo.config.recompile_limit = 32
         model, loss = self._build(arm)
@@ -179,7 +187,7 @@ class Bench:
             optimizer.zero_grad(set_to_none=True)
             return parts.loss.detach()
 
-        accounting.reset_peak_memory(self.device)
+        reset_peak_memory(self.device)
         began = time.perf_counter()
         losses = [step(batch) for batch in self.text.batches(self.steps, self.workers)]
         self._wait()
@@ -187,7 +195,7 @@ class Bench:
         pairs: Counter[tuple[int, int, bool]] = Counter()
         marks = []
         for batch in self.text.batches(self.steps, self.workers):
-            marks.append(self._mark())  # the workers' start is before the first, and the first step is not counted
+            marks.append(self._mark())  # the first step is not timed: workers start during it
             losses.append(step(batch))
             if len(marks) > 1:
                 pairs.update((src, tgt, True) for src, tgt in batch.host_lengths.T.tolist())
@@ -196,7 +204,7 @@ class Bench:
         spent = [self._between(*ends) for ends in pairwise(marks[1:])]
         seconds = sum(spent)
         tokens = sum((src + tgt - 2) * count for (src, tgt, _), count in pairs.items())
-        rate = accounting.training_flops(model, pairs) / seconds
+        rate = training_flops(model, pairs) / seconds
         return {
             "tokens_per_second": tokens / seconds,
             "tokens_a_step": tokens / len(spent),
@@ -211,7 +219,7 @@ class Bench:
             "graphs_made_while_timed": counters["stats"]["unique_graphs"] - graphs,
             "first_loss": float(losses[0]),
             "last_loss": float(losses[-1]),
-            "peak_memory_bytes": accounting.peak_memory_bytes(self.device),
+            "peak_memory_bytes": peak_memory_bytes(self.device),
         }
 
     def _build(self, arm: str) -> tuple[TranslationModel, TranslationLoss]:
@@ -230,7 +238,7 @@ class Bench:
         return 1000 * statistics.median(self._seconds(work) for _ in range(5))
 
     def _seconds(self, work: Callable[[], object], times: int = 10) -> float:
-        """Of a call, of so many that the device has in its queue."""
+        """Return the seconds per call, of ``times`` calls queued on the device."""
         self._wait()
         began = self._mark()
         for _ in range(times):
@@ -240,7 +248,7 @@ class Bench:
         return self._between(began, ended) / times
 
     def _mark(self) -> Any:
-        """This moment of the device, which need not have come yet."""
+        """Return a mark in the device's queue: a CUDA event, which may lie in the future, or the time on a CPU."""
         if self.device.type != "cuda":
             return time.perf_counter()
         event = torch.cuda.Event(enable_timing=True)
@@ -248,7 +256,7 @@ class Bench:
         return event
 
     def _between(self, one: Any, other: Any) -> float:
-        """Seconds, of moments that have come."""
+        """Return the seconds between two marks that the device has reached."""
         return one.elapsed_time(other) / 1000 if self.device.type == "cuda" else other - one
 
     def _wait(self) -> None:
@@ -257,14 +265,14 @@ class Bench:
 
 
 def _padded(qkv: Tensor, packing: Packing, *, mask: Tensor | None, causal: bool) -> Tensor:
-    """As a layer does it: (R, 3, 8, 64) put among padding, attended, and packed again."""
+    """Attend as a layer does: pad (R, 3, 8, 64), attend, and remove the padding."""
     query, key, value = packing.pad(qkv.flatten(1)).unflatten(-1, (3, 8, 64)).permute(2, 0, 3, 1, 4)
     attended = attend(query, key, value, mask=mask, causal=causal, dropout=0.0, trace=None)
     return packing.pack(attended.transpose(1, 2).flatten(2))
 
 
 def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
-    """PyTorch's kernel over sentences end to end."""
+    """Return a call of PyTorch's attention kernel for sentences concatenated without padding."""
     from torch.nn.attention.varlen import varlen_attn
 
     ends = nn.functional.pad(lengths.cumsum(0), (1, 0)).int()
@@ -276,7 +284,7 @@ def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
 
 
 def _take_single_steps(model: nn.Module) -> None:
-    """Every recurrent layer as a loop over single steps, in the place of one call; the encoder's over padding too."""
+    """Make every recurrent layer loop over single steps instead of one call; the encoder's loop includes padding."""
 
     def loop(layer: Layer, x: Tensor, carried: Carried, weights: Weights) -> tuple[Tensor, Carried]:
         weight_ih, weight_hh, bias_ih, bias_hh = weights
@@ -308,7 +316,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--parts", default="peak,train,decode,memory,attention")
-    parser.add_argument("--seconds", type=float, default=450, help="after which no measurement begins (450)")
+    parser.add_argument("--seconds", type=float, default=450, help="begin no measurement after this many seconds (450)")
     parser.add_argument("--small", action="store_true")
     arguments = parser.parse_args()
     if not arguments.small and not torch.cuda.is_available():
@@ -316,7 +324,7 @@ def main() -> None:
     device = torch.device("cpu" if arguments.small else "cuda")
     bench, began = Bench(device, arguments.small), time.perf_counter()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {"device": accounting.device_name(device), "torch": torch.__version__}
+    found: dict[str, Any] = {"device": device_name(device), "torch": torch.__version__}
     for part in arguments.parts.split(","):
         found[part] = {}
         for name, measure in getattr(bench, part)().items():
@@ -325,7 +333,7 @@ def main() -> None:
                 continue
             try:
                 found[part][name] = measure()
-            except Exception as error:  # the others are worth having
+            except Exception as error:  # go on with the other measurements
                 found[part][name] = f"{type(error).__name__}: {error}"[:1000]
             print(f"{time.perf_counter() - began:4.0f} s  {part}, {name}: {json.dumps(found[part][name])}", flush=True)
             runs.write_json(arguments.output / "gpu.json", found)

@@ -1,4 +1,4 @@
-"""JoeyNMT 2.3.0 (Kreutzer et al. 2019, https://aclanthology.org/D19-3019), a peer, in an environment of its own.
+"""Run JoeyNMT 2.3.0 (Kreutzer et al. 2019, https://aclanthology.org/D19-3019) in an environment of its own.
 
 It trains on the same text with the same SentencePiece model, and translates with our weights.
 """
@@ -19,15 +19,16 @@ from typing import Any
 import torch
 import yaml
 from torch import Tensor
+from triptych.runs.trained_run import load
 
 from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.translator import Translator
 from triptych.layers.positions import sinusoid
-from triptych.runs.trained_run import Translator, load
 
-# Newer versions of sentencepiece and setuptools are not understood by JoeyNMT 2.3.0.
+# JoeyNMT 2.3.0 does not work with newer versions of sentencepiece and setuptools.
 PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "sentencepiece==0.2.0", "setuptools<81"]
 SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
-"""JoeyNMT's first ids."""
+"""JoeyNMT's special tokens, in the order of their ids from 0."""
 
 TESTING: dict[str, Any] = {
     "n_best": 1,
@@ -42,7 +43,7 @@ TRAINING: dict[str, Any] = {
     "optimizer": "adamw",
     "adam_betas": [0.9, 0.98],
     "learning_rate": 0.001,
-    "weight_decay": 0.0,  # it would decay biases and gains too
+    "weight_decay": 0.0,  # JoeyNMT would also decay biases and layer norm gains
     "clip_grad_norm": 1.0,
     "loss": "crossentropy",
     "label_smoothing": 0.1,
@@ -63,12 +64,12 @@ TRAINING: dict[str, Any] = {
 
 
 class JoeyNMT:
-    """Commands of JoeyNMT, run below a folder.
+    """JoeyNMT's commands, run in a folder.
 
     Args:
-        work: for its environment, text, vocabulary and models; what is there is reused.
+        work: folder of its environment, text, vocabulary and models. An environment found there is reused.
         text: lines of each split, ``train``, ``validation`` and ``test``, source and target.
-        tokenizer: a joint one.
+        tokenizer: tokenizer with a joint vocabulary.
     """
 
     def __init__(self, work: Path, text: dict[str, tuple[Sequence[str], Sequence[str]]], tokenizer: Tokenizer) -> None:
@@ -91,9 +92,9 @@ class JoeyNMT:
         self.order = [pieces.index(piece) for piece in self.vocabulary]
 
     def train(self, model: dict[str, Any], updates: int, keep: bool) -> dict[str, float]:
-        """Parameters, and medians of the readings after the first: target tokens a second, and an update.
+        """Train a model, and return its parameters, target tokens a second and target tokens per update.
 
-        ``keep`` keeps the weights.
+        Both rates are medians over the log's windows after the first. ``keep`` saves the weights.
         """
         folder = self.work / "trained"
         config = self._config(model, folder)
@@ -103,7 +104,10 @@ class JoeyNMT:
         return {**_speed(log), "parameters": int(count)}
 
     def perplexity(self, run: Path, pairs: tuple[list[str], list[str]]) -> float:
-        """Of the Transformer trained last, its weights in a run's model: JoeyNMT's own is of smoothed targets."""
+        """Return the perplexity of the Transformer trained last, computed with its weights in our run's model.
+
+        JoeyNMT's own perplexity is of smoothed targets.
+        """
         translator = load(run, "last")
         ours, count, tied = {}, 0, {}
         for name, tensor in translator.model.state_dict().items():
@@ -112,7 +116,7 @@ class JoeyNMT:
                 count += tensor.numel()
             ours[name] = tied[tensor.data_ptr()]
         trained = torch.load(self.work / "trained" / "best.ckpt", map_location="cpu")["model_state"]
-        flat = torch.full((count,), math.nan)  # whatever the peer leaves out shows
+        flat = torch.full((count,), math.nan)  # a weight that JoeyNMT lacks gives nan
         for name, places in self._weights(ours).items():
             flat[places] = trained[name]
         translator.model.load_state_dict({name: flat[places] for name, places in ours.items()})
@@ -120,7 +124,10 @@ class JoeyNMT:
         return math.exp(-sum(translator.score(*pairs)) / tokens)
 
     def translate(self, model: dict[str, Any], translator: Translator) -> tuple[float, list[str]]:
-        """Sentences a second on ``test``, and the translations, with the weights of an encoder-decoder of ours."""
+        """Translate ``test`` with the weights of our encoder-decoder.
+
+        Returns sentences a second, and the translations.
+        """
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)
         weights = self._weights(translator.model.state_dict())
@@ -130,7 +137,7 @@ class JoeyNMT:
         torch.save({"model_state": weights}, folder / "best.ckpt")
         config = self._config(model, folder)
         config["testing"]["load_model"] = str(folder / "best.ckpt")
-        for language in self.languages:  # JoeyNMT translates both; the first warms it up, as the others are
+        for language in self.languages:  # JoeyNMT translates dev and test; dev is its warm-up
             lines = (self.work / f"test.{language}").read_text().splitlines(keepends=True)
             (self.work / f"few.{language}").write_text("".join(lines[:64]))
         config["data"]["dev"] = str(self.work / "few")
@@ -199,7 +206,7 @@ class JoeyNMT:
         }
 
     def _weights(self, ours: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Of our pre-norm encoder-decoder with sinusoidal positions, by JoeyNMT's names and in its order of ids."""
+        """Return the weights of our pre-norm encoder-decoder under JoeyNMT's names and in its order of ids."""
         embedding = ours["vocabularies.tgt.weight"][self.order]
         theirs = {"src_embed.lut.weight": embedding, "trg_embed.lut.weight": embedding}
         theirs["decoder.output_layer.weight"] = embedding
@@ -235,7 +242,7 @@ def _release(module: Any) -> str:
 
 
 def transformer() -> dict[str, Any]:
-    """3 + 3 layers of 256."""
+    """Return the config of a Transformer of 3 + 3 layers of width 256."""
     side = {
         "type": "transformer",
         "num_layers": 3,
@@ -250,7 +257,7 @@ def transformer() -> dict[str, Any]:
 
 
 def rnn(attention: str, input_feeding: bool) -> dict[str, Any]:
-    """2 + 2 LSTM layers of 256, the encoder in both directions."""
+    """Return the config of an RNN of 2 + 2 LSTM layers of 256 units, with a bidirectional encoder."""
     side = {
         "type": "recurrent",
         "rnn_type": "lstm",
@@ -264,7 +271,7 @@ def rnn(attention: str, input_feeding: bool) -> dict[str, Any]:
 
 
 def _speed(log: str) -> dict[str, float]:
-    """Of a training's log, which has a line every ``logging_freq`` updates."""
+    """Return the rates of a training from its log, which has a line every ``logging_freq`` updates."""
     lines = re.findall(r"^(\S+ [\d:]+),(\d+) .* Tokens per Sec: *([\d.]+)", log, re.MULTILINE)
     if len(lines) < 3:
         raise RuntimeError(f"JoeyNMT did not train: {log[-2000:]}")

@@ -1,10 +1,11 @@
-"""Peak memory of a training step at a vocabulary of 32,000 and more than 25,000 target tokens, with our loss and with
-all logits kept.
+"""Measure the peak memory of a training step, with our loss or with all logits kept.
+
+The step has a vocabulary of 32,000 pieces and more than 25,000 target tokens.
 
     python -m benchmarks.memory ARM ours|logits
 
-Prints a JSON object; bytes are the most that were resident during the step, less what was before it. Of a step that
-does not fit, ``more_than`` says what there was.
+Prints a JSON object. ``bytes`` is the peak resident memory during the step, less that before it. For a step that does
+not fit there is ``more_than`` instead, the bytes that were available.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from hydra.utils import instantiate
 
 from benchmarks.ours import ARMS, COMMON, keeping_logits
 from benchmarks.text import Text
-from triptych.accounting import cost as accounting
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.config import schema
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
 from triptych.training.loss import TranslationLoss
 
 VOCABULARY, TOKENS = 32_000, 36_000
-"""As many padded tokens a side as hold 25,000 targets, and some more."""
+"""Vocabulary size, and padded tokens a side that hold a little more than 25,000 target tokens."""
 
 
 def bytes_of_step(model: TranslationModel, loss: TranslationLoss | None, batch: Batch) -> int:
-    """The most that a forward and a backward pass hold at one time; without a loss, by one that keeps the logits."""
+    """Return the peak bytes of a forward and a backward pass; without a loss, use one that keeps all logits."""
     model.zero_grad(set_to_none=True)
-    accounting.reset_peak_memory(batch.src.device)
-    before = accounting.peak_memory_bytes(batch.src.device)
+    reset_peak_memory(batch.src.device)
+    before = peak_memory_bytes(batch.src.device)
     prediction = model(batch)
     if loss is not None:
         loss(prediction, batch.step_tokens, 0.0).loss.backward()
     else:
         keeping_logits(prediction, label_smoothing=0.1).backward()
-    return accounting.peak_memory_bytes(batch.src.device) - before
+    return peak_memory_bytes(batch.src.device) - before
 
 
 def peak(arm: str, loss: str) -> dict[str, int]:
@@ -55,7 +56,8 @@ def peak(arm: str, loss: str) -> dict[str, int]:
     model = instantiate(config.model, vocabulary=vocabulary).train()
     batch = next(Text(40_000, VOCABULARY, TOKENS).batches(1, workers=0))
     available, held = _of_system("/proc/meminfo", "MemAvailable"), _of_system("/proc/self/status", "VmData")
-    resource.setrlimit(resource.RLIMIT_DATA, (available + held, available + held))  # an error, and nobody is killed
+    # With a limit, an allocation that does not fit raises an error; without, the system kills the process.
+    resource.setrlimit(resource.RLIMIT_DATA, (available + held, available + held))
     try:
         found = {"bytes": bytes_of_step(model, instantiate(config.loss) if loss == "ours" else None, batch)}
     except RuntimeError as error:
@@ -66,7 +68,7 @@ def peak(arm: str, loss: str) -> dict[str, int]:
 
 
 def _of_system(path: str, name: str) -> int:
-    """Bytes that a file of the system tells of."""
+    """Return the bytes of an entry in a file of ``/proc``."""
     return 1024 * int(re.findall(rf"^{name}:\s*(\d+)", Path(path).read_text(), re.MULTILINE)[0])
 
 

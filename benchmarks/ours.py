@@ -1,4 +1,4 @@
-"""What the benchmarks train of ours: arms of equal settings, by the command line or step by step."""
+"""Train the arms of the benchmarks with equal settings, by the command line or step by step."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import Tensor
 from torch.profiler import record_function
+from triptych.training.prepare import prepare
 
 from triptych.config import schema
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch, Prediction
 from triptych.kernels.matmul import fast_products
 from triptych.training.build import data_of, task_of
-from triptych.training.prepare import prepare
 
 COMMON = [
     "scale=multi30k",
@@ -42,7 +42,7 @@ COMMON = [
 ]
 TRANSFORMER = [
     "model.positions=sinusoidal",
-    "model.attention_dropout=0.1",  # JoeyNMT's one option is on all of them
+    "model.attention_dropout=0.1",  # JoeyNMT has one dropout for all three places
     "model.activation_dropout=0.1",
 ]
 ARMS = {
@@ -55,7 +55,7 @@ ARMS = {
 
 
 def train(arm: str, output: Path, updates: int, *options: str) -> Path:
-    """Trains an arm by the command line, in a folder that has no runs yet; the run's folder."""
+    """Train an arm by the command line in a folder without runs, and return the run's folder."""
     output.mkdir(parents=True, exist_ok=True)
     limits = [f"budget.steps={updates}", f"validation.every={updates}", "validation.bleu_every=2", "log_every=10"]
     command = [sys.executable, "-m", "triptych", "train", *COMMON, *ARMS[arm], *limits, *options, f"output={output}"]
@@ -67,7 +67,7 @@ def train(arm: str, output: Path, updates: int, *options: str) -> Path:
 
 
 def speed(run: Path) -> dict[str, float]:
-    """Of a finished run: medians over its log's windows after the first."""
+    """Return the speed of a finished run: medians over its log's windows after the first."""
     result = json.loads((run / "result.json").read_text())
     trained = result["train"]
     windows = pd.read_csv(run / "metrics.csv")["train/tokens_per_second"].dropna().iloc[1:]
@@ -85,7 +85,7 @@ def speed(run: Path) -> dict[str, float]:
 
 
 def perplexity(run: Path) -> float:
-    """Of the validation text, by the last weights of a run whose one validation is at its end."""
+    """Return the validation perplexity of a run's last weights. The run must validate once, at its end."""
     return json.loads((run / "result.json").read_text())["validation"]["perplexity"]
 
 
@@ -93,7 +93,7 @@ class Steps:
     """Training steps without a trainer, for profiles.
 
     Args:
-        arm: of ``ARMS``.
+        arm: name in ``ARMS``.
         options: further overrides.
     """
 
@@ -111,6 +111,7 @@ class Steps:
         self.batches: Iterator[Batch] = iter(data_of(config, prepared, self.task.loss, workers=0).train_dataloader())
 
     def step(self) -> Tensor:
+        """Take one optimizer step, and return its loss."""
         with record_function("data"):
             batch = next(self.batches)
         with fast_products(torch.device("cpu")):
@@ -127,6 +128,6 @@ class Steps:
 
 
 def keeping_logits(prediction: Prediction, label_smoothing: float) -> Tensor:
-    """The loss by the usual means: all (N, V) logits at once."""
+    """Return the loss in the usual way, with all (N, V) logits in memory."""
     logits = prediction.hidden @ prediction.weight.T
     return torch.nn.functional.cross_entropy(logits.float(), prediction.targets, label_smoothing=label_smoothing)

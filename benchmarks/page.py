@@ -1,4 +1,4 @@
-"""The measurements as one page of Markdown."""
+"""Write the measurements of the CPU benchmark as a page of Markdown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from triptych.files import replacing
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
+    """Return the lines of a Markdown table, and an empty line."""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
     return [f"| {' | '.join(row)} |" for row in lines] + [""]
 
@@ -44,40 +45,45 @@ def training(found: dict[str, Any]) -> list[str]:
         for how in ("32-true", "bf16-mixed")
         if f"lm4mt {how}" in rates
     }
-    told_peaks = " and ".join(f"{peak / 1e9:,.0f} ({how})" for how, peak in found["peaks"].items())
-    told_share = " and ".join(f"{share:.2f} ({how})" for how, share in shares.items())
+    peaks = " and ".join(f"{peak / 1e9:,.0f} ({how})" for how, peak in found["peaks"].items())
+    lm4mt_shares = " and ".join(f"{share:.2f} ({how})" for how, share in shares.items())
     return [
         "## Training",
         "",
-        "Multi30k, English to French, 8,000 joint pieces, 4,096 padded tokens a batch; tokens without padding are "
-        "counted. An update of ours has "
-        f"{rates['transformer 32-true']['tgt_tokens_an_update']:,.0f} target tokens, and one of JoeyNMT's "
-        f"{rates['transformer joeynmt']['tgt_tokens_an_update']:,.0f}: it fills the same batch with sentences of any "
-        "length, and so with padding. JoeyNMT 2.3.0 trains in fp32. Transformers of 3 + 3 layers of 256, RNNs of 2 + 2 "
-        "LSTM layers of 256, each framework's own, which are not of quite as many parameters. "
-        f"Medians of {turns} turns of {updates} updates, the first ten of them apart; the ratio is the median of the "
-        "turns' own. Memory is the most that a turn has held: it grows with the updates. The peak is the best rate of "
-        f"products of matrices of 1024 that any of these processes has measured, {told_peaks} GFLOP/s: the machine's "
-        "speed varies.",
+        "Text: Multi30k, English to French, 8,000 joint pieces, at most 4,096 padded tokens a batch. Rates count "
+        "tokens without padding.",
+        "",
+        "Models: Transformers of 3 + 3 layers of width 256; RNNs of 2 + 2 LSTM layers of 256 units. JoeyNMT 2.3.0 "
+        "trains its own models of these sizes, in fp32. The RNNs of the two frameworks differ a little in parameters.",
+        "",
+        f"Batches: an update of ours has {rates['transformer 32-true']['tgt_tokens_an_update']:,.0f} target tokens, an "
+        f"update of JoeyNMT {rates['transformer joeynmt']['tgt_tokens_an_update']:,.0f}. JoeyNMT's batches mix "
+        "sentences of all lengths, so that more of each batch is padding.",
+        "",
+        f"Figures: medians of {turns} turns of {updates} updates; the first ten updates are not counted. The ratio is "
+        "of target tokens a second, the median of each turn's ratio. Memory is the peak of all turns; it grows with "
+        "the number of updates. The peak rate is the best that any of these processes measured for products of "
+        f"1024 x 1024 matrices, {peaks} GFLOP/s: the machine's speed varies.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
-        f"LM4MT, 7 layers of 256, trains on {told_share} times the encoder-decoder's source + target tokens a second.",
+        f"LM4MT, 7 layers of width 256, trains on {lm4mt_shares} times as many tokens a second (source and target) as "
+        "the encoder-decoder Transformer.",
         "",
     ]
 
 
 def perplexity(found: dict[str, Any]) -> list[str]:
-    told = ", ".join(f"{value:.1f} ({name})" for name, value in found["perplexity"].items())
+    perplexities = ", ".join(f"{value:.1f} ({name})" for name, value in found["perplexity"].items())
     return [
-        f"Perplexity of the validation text, by the Transformers after {found['updates']} updates, lower is better: "
-        f"{told}. Model, dropout, initial embeddings, optimizer, schedule and loss are alike; the batches are those "
-        "that either framework makes.",
+        f"Validation perplexity of the Transformers after {found['updates']} updates (lower is better): "
+        f"{perplexities}. Both frameworks have the same model, dropout, distribution of initial embeddings, optimizer, "
+        "schedule and loss. Each makes its own batches.",
         "",
     ]
 
 
 def ratio(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> float:
-    """Of target tokens a second, the median of what each turn says."""
+    """Return the median over turns of our target tokens a second, divided by theirs."""
     key = "tgt_tokens_per_second"
     return statistics.median(one[key] / other[key] for one, other in zip(ours, theirs, strict=True))
 
@@ -89,16 +95,22 @@ def decoding(found: dict[str, Any]) -> list[str]:
     return [
         "## Decoding",
         "",
-        f"Beam {found['beam_size']}, length penalty {found['length_penalty']}, {found['sentences']:,} sentences, fp32. "
-        f"Each model after {found['updates']} updates, the Transformer's in 32-true and the others' in "
-        f"{found['precision']}; JoeyNMT and CTranslate2 with the Transformer's weights, each by its own rule for when "
-        "a beam is done. "
-        f"JoeyNMT's translations are ours in {found['translated_as_joeynmt']:.1%} of the sentences. Each has its own "
-        "batches: ours and CTranslate2's are of sentences of similar lengths, and a turn is the median of three passes "
-        "over the text, after a few sentences; JoeyNMT's are of 64 sentences as they come, and a turn is one pass, "
-        f"after 64 sentences. Medians of {turns} turns; a ratio is of two medians.",
+        f"Setting: {found['sentences']:,} sentences, beam size {found['beam_size']}, length penalty "
+        f"{found['length_penalty']}, fp32.",
         "",
-        *table(["decoder", "sentences/s", "the Transformer's rate over it"], rows),
+        f"Models: ours, after {found['updates']} updates; the Transformer was trained in 32-true, the others in "
+        f"{found['precision']}. JoeyNMT and CTranslate2 have the weights of our Transformer. Each decoder has its own "
+        "rule for when a beam is finished. JoeyNMT's translation equals ours for "
+        f"{found['translated_as_joeynmt']:.1%} of the sentences.",
+        "",
+        "Batches: ours and CTranslate2's hold sentences of similar lengths; JoeyNMT's hold 64 sentences in the order "
+        "of the text.",
+        "",
+        f"Figures: medians of {turns} turns; a ratio is of two medians. A turn of ours or of CTranslate2 is the median "
+        "of three passes over the text, after a few sentences as warm-up. A turn of JoeyNMT is one pass, after 64 "
+        "sentences as warm-up.",
+        "",
+        *table(["decoder", "sentences/s", "our Transformer's rate / this rate"], rows),
     ]
 
 
@@ -108,16 +120,16 @@ def profile(found: dict[str, Any]) -> list[str]:
         dict.fromkeys(kind for shares in by_arm.values() for kind in shares if kind != "seconds_of_operations")
     )
     rows = [[arm, *[f"{shares.get(kind, 0):.0%}" for kind in kinds]] for arm, shares in by_arm.items()]
-    told = (
-        "By PyTorch's profiler, of steps without a trainer: the time that operations take themselves. Products are "
-        "attention's and the output layer's too, so that attention and loss are what else those do; an LSTM's kernels "
-        "have their products in them; dropout is its forward pass, and zeros are tensors that are filled with them. "
-        "Other is what has no name here."
+    explained = (
+        "Shares of the time that operations take themselves, from PyTorch's profiler, in training steps without "
+        "Lightning's trainer. Matrix products include those of attention and of the output layer; attention and loss "
+        "are the rest of those two. LSTM kernels include their own matrix products. Dropout is its forward pass. Zeros "
+        "is filling tensors with zeros. Other is everything else."
     )
     return [
         f"## Where a training step's time goes ({found['precision']})",
         "",
-        told,
+        explained,
         "",
         *table(["model", *kinds], rows),
     ]
@@ -127,29 +139,29 @@ def memory(found: dict[str, Any]) -> list[str]:
     rows = []
     for arm, by in found.items():
         mine, kept = by["ours"], by["logits"]
-        # What did not fit takes more than there was.
+        # A step that did not fit needed more than the memory available.
         most = f"{kept['bytes'] / 2**30:.2f}" if "bytes" in kept else f"over {kept['more_than'] / 2**30:.1f}"
         share = 100 * mine["bytes"] / kept.get("bytes", kept.get("more_than"))
         ratio = f"{share / 100:.2f}" if "bytes" in kept else f"< {math.ceil(share) / 100:.2f}"
         cells = [f"{mine['targets']:,}", f"{mine['vocabulary']:,}", f"{mine['bytes'] / 2**30:.2f}", most, ratio]
         rows.append([arm, *cells])
     head = ["model", "target tokens", "pieces", "ours, GiB", "all logits kept, GiB", "ratio"]
-    told = (
-        "Of the forward and the backward pass, over what the process held before; what did not fit took more. LM4MT "
-        "has logits of the source's tokens too."
+    explained = (
+        "Peak memory of one forward and backward pass, less what the process held before it. A step that did not fit "
+        'is shown as "over" the memory that was available. LM4MT also has logits for the source tokens.'
     )
-    return ["## Peak memory of a training step", "", told, "", *table(head, rows)]
+    return ["## Peak memory of a training step", "", explained, "", *table(head, rows)]
 
 
 PARTS = {"train": training, "perplexity": perplexity, "decode": decoding, "profile": profile, "memory": memory}
 
 
 def write_page(found: dict[str, Any], path: Path) -> str:
-    """Writes and returns it."""
+    """Write the page to a file and return its text."""
     machine = found["machine"]
     versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
-    told = f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}."
-    lines = ["# On a CPU", "", told, ""]
+    described = f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}."
+    lines = ["# Speed and memory on a CPU", "", described, ""]
     for name, part in PARTS.items():
         if name in found:
             lines += part(found[name])

@@ -1,8 +1,8 @@
-"""Where the time of a training step goes, by kind of work.
+"""Measure where the time of a training step goes, by kind of work.
 
     python -m benchmarks.profiling ARM [key=value …]
 
-Prints one JSON object: shares of the time that operations take themselves, over the steps profiled.
+Prints one JSON object: shares of the time that operations take themselves, without the operations that they call.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STEPS, WARMUP = 20, 5
 
 
 def kind(name: str, scopes: list[str]) -> str:
-    """Of an operation, by its name and what it was called from."""
+    """Return the kind of an operation, from its name and the scopes that called it."""
     operation = name.removeprefix("aten::")
     if operation.startswith("mkldnn_rnn"):
         return "LSTM kernels"
@@ -43,15 +43,15 @@ def kind(name: str, scopes: list[str]) -> str:
 
 
 def profiled(arm: str, *options: str) -> dict[str, float]:
-    """Shares by kind, and seconds of all in a step."""
+    """Return the share of each kind of work, and the seconds of all operations in a step."""
     keep_freed_memory()
     steps = Steps(arm, *options)
     for _ in range(WARMUP):
         steps.step()
     times: Counter[str] = Counter()
     for _ in range(STEPS):
-        # One step at a time, after another that makes room: what a profiler keeps comes to lie between the tensors,
-        # which then need new memory.
+        # Profile one step at a time, and take an unprofiled step before it. The profiler's records lie between the
+        # tensors in memory, so without that step the tensors would need new memory.
         steps.step()
         with profile(activities=[ProfilerActivity.CPU]) as profiler:
             steps.step()

@@ -1,4 +1,4 @@
-"""Random pairs whose lengths are those of WMT'14: speed does not depend on what they say."""
+"""Make batches of random ids with the sentence lengths of WMT'14. Speed does not depend on the ids."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from torch.utils.data import DataLoader
 from benchmarks.data import sentence_lengths
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import LanguageTags
-from triptych.data.batching import Planned, Sampler, Stream
-from triptych.data.datamodule import collate
-from triptych.data.ragged_array import Ragged
-from triptych.data.store import MARKS
+from triptych.data.batching import PlannedBatch, Sampler, Stream
+from triptych.data.ragged_array import RaggedArray
+from triptych.data.store import SPECIAL_TOKENS
+from triptych.data.stored_batches import collate
 
 
 class Text(torch.utils.data.Dataset[Batch]):
-    """Pairs of random ids whose lengths are those of WMT'14; made as training's are, by planned batches."""
+    """Pairs of random ids with the sentence lengths of WMT'14, in batches planned as in training."""
 
     def __init__(self, pairs: int, vocabulary: int, tokens: int) -> None:
         random = np.random.default_rng(0)
         self.vocabulary = vocabulary
-        self.lengths = np.stack([sentence_lengths(random, pairs) for _ in range(2)], axis=1) + MARKS
+        self.lengths = np.stack([sentence_lengths(random, pairs) for _ in range(2)], axis=1) + SPECIAL_TOKENS
         self.stream = Stream(self.lengths, tokens=tokens, seed=1, size=1)
 
-    def __getitem__(self, planned: Planned) -> Batch:
+    def __getitem__(self, planned: PlannedBatch) -> Batch:
         random = np.random.default_rng(planned.seed)
-        lengths = self.lengths[planned.rows] - MARKS
-        src, tgt = (Ragged(random.integers(6, self.vocabulary, side.sum()), side) for side in lengths.T)
+        lengths = self.lengths[planned.rows] - SPECIAL_TOKENS
+        src, tgt = (RaggedArray(random.integers(6, self.vocabulary, side.sum()), side) for side in lengths.T)
         index = np.asarray(planned.rows, dtype=np.int64)
         return collate(src, tgt, index, planned.step_tokens, np.array([LanguageTags()] * len(index)))
 

@@ -16,7 +16,7 @@ from hypothesis import settings
 from omegaconf import DictConfig
 
 from triptych.config import schema
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary

@@ -1,14 +1,15 @@
-"""triptych: three architectures of neural machine translation in one frame."""
+"""triptych: compare three architectures of neural machine translation on equal terms."""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from triptych.runs.trained_run import load
+    from triptych.api import Run, evaluate, forecast, load, report, sweep, train
 
-__version__ = "0.1.0"
-__all__ = ["__version__", "load"]
+__version__ = "0.2.0"
+__all__ = ["Run", "__version__", "evaluate", "forecast", "load", "report", "sweep", "train"]
 
 
 def __dir__() -> list[str]:
@@ -16,8 +17,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load":  # imported when used: the command line starts without torch
-        from triptych.runs.trained_run import load
-
-        return load
+    if name in __all__:  # imported when used: the command line starts without torch
+        return getattr(importlib.import_module("triptych.api"), name)
     raise AttributeError(f"module 'triptych' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""Writing where it is possible, and without half-written files."""
+"""Writing files and folders atomically, and checking beforehand that a folder can be written."""
 
 from __future__ import annotations
 
@@ -15,17 +15,24 @@ from triptych.errors import UserError
 
 
 def require_folder(path: Path) -> None:
-    """Raises ``UserError`` where a folder neither is nor can be made; makes none."""
-    nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
+    """Check that a folder exists or could be created. Nothing is created.
+
+    Raises:
+        UserError: the folder, or its nearest existing parent, cannot be written.
+    """
+    nearest = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise UserError(f"{path} cannot be written, because of {nearest}; give a folder that can.")
 
 
 def remove_leftovers(path: Path) -> None:
-    """What killed processes have left half-written beside ``path`` and in it, where nobody else may write now."""
-    for left in [*path.parent.glob(f".{glob.escape(path.name)}.*"), *path.rglob(".*")]:
-        if re.fullmatch(r"\..+\.[0-9a-f]{8}", left.name):
-            _remove(left)
+    """Remove the temporary files and folders that killed processes left beside ``path`` and inside it.
+
+    Call it only while no other process can write there.
+    """
+    for leftover in [*path.parent.glob(f".{glob.escape(path.name)}.*"), *path.rglob(".*")]:
+        if re.fullmatch(r"\..+\.[0-9a-f]{8}", leftover.name):
+            _remove(leftover)
 
 
 def _remove(path: Path) -> None:
@@ -36,19 +43,20 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Gives a free path beside ``path`` for a new file or folder, renamed onto it once the block has ended well.
+    """Yield a temporary path beside ``path`` to write to, and rename it to ``path`` when the block ends.
 
-    A block that raises leaves ``path`` as it was. A folder that is already there stays, and the new one is thrown
-    away: folders are named by what they hold, so another process has built the same one first.
+    The block creates a file or a folder at the temporary path. If the block raises, ``path`` stays as it was. If
+    ``path`` is an existing folder, it stays and the new one is discarded: the names of folders are hashes of their
+    content, so another process has written the same folder first.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        yield beside
+        yield temporary
         try:
-            os.replace(beside, path)
+            os.replace(temporary, path)
         except OSError:
-            if not (beside.is_dir() and path.is_dir()):
+            if not (temporary.is_dir() and path.is_dir()):
                 raise
     finally:
-        _remove(beside)
+        _remove(temporary)

@@ -19,8 +19,8 @@ from conftest import ROOT
 from conftest import triptych as command_line
 
 import triptych
-from triptych.commands.evaluate import check_text
 from triptych.errors import UserError
+from triptych.evaluation.run import check_text
 from triptych.runs.folder import RunFolder, started_by_other_code, write_json
 
 TINY = [
@@ -87,12 +87,12 @@ def test_a_finished_run_is_not_trained_again(trained: Path) -> None:
 
 def test_a_run_of_other_code_is_told_apart(trained: Path, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
-    assert started_by_other_code(folder) == {}, "it has not begun"
-    written = json.loads(RunFolder(only(trained / "runs")).versions.read_text())
-    write_json(folder.versions, written)
-    assert started_by_other_code(folder) == {}
-    write_json(folder.versions, {**written, "source": "0123456789abcdef"})
-    assert list(started_by_other_code(folder)) == ["begun"]
+    assert started_by_other_code(folder) is None, "it has not started"
+    written = json.loads(RunFolder(only(trained / "runs")).record.read_text())
+    write_json(folder.record, written)
+    assert started_by_other_code(folder) is None
+    write_json(folder.record, {**written, "versions": {**written["versions"], "source": "0123456789abcdef"}})
+    assert started_by_other_code(folder) == "0123456789abcdef"
 
 
 def test_averaged_weights_are_the_mean_of_the_last(trained: Path) -> None:
@@ -117,9 +117,9 @@ def test_load_translates_and_scores(trained: Path) -> None:
     assert loaded.translate(line for line in ["The cat eats."]) == texts[2:]
     with pytest.raises(UserError, match="1 sources and 2 targets"):
         loaded.score(["a"], ["b", "c"])
-    with pytest.raises(UserError, match="not one string"):
+    with pytest.raises(UserError, match="single string"):
         loaded.translate("The cat eats.")
-    with pytest.raises(UserError, match="not one string"):
+    with pytest.raises(UserError, match="single string"):
         loaded.score("same", "size")
 
 
@@ -147,11 +147,11 @@ def test_evaluate_repeats_the_result(trained: Path) -> None:
 
 
 def test_other_text_is_not_scored_under_the_name_of_a_run(trained: Path) -> None:
-    folder = RunFolder(only(trained / "runs"))
-    fingerprint = json.loads(folder.result.read_text())["data"]["fingerprint"]
-    check_text(folder, SimpleNamespace(fingerprint=fingerprint))
+    run = triptych.Run(only(trained / "runs"))
+    fingerprint = run.result["data"]["fingerprint"]
+    check_text(run, SimpleNamespace(fingerprint=fingerprint))
     with pytest.raises(UserError, match="other text"):
-        check_text(folder, SimpleNamespace(fingerprint="0123456789abcdef"))
+        check_text(run, SimpleNamespace(fingerprint="0123456789abcdef"))
 
 
 def test_the_notebook_runs(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:

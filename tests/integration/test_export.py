@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import pytest
 import torch
-from conftest import build_model, triptych
-from omegaconf import OmegaConf
+from conftest import build_model
 
+from triptych.commands import cli
+from triptych.data.directions import Directions
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
+from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.export.ctranslate2 import compare_ctranslate2, to_ctranslate2
-from triptych.runs.trained_run import Translator
 
 pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
 LINES = ["a cat sees the dog", "the dogs sleep", "a bird"]
@@ -36,7 +37,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 
 def translator(tokenizer: Tokenizer, *options: str) -> Translator:
     model = build_model(*options, vocabulary=tokenizer.vocabulary).float()
-    return Translator(model, tokenizer, OmegaConf.create(), "best")
+    directions = Directions.of(None, "en", "fr", None)
+    return Translator(model=model, tokenizer=tokenizer, directions=directions, search=SEARCH)
 
 
 @pytest.mark.parametrize(
@@ -82,14 +84,19 @@ def test_what_it_has_no_form_for_is_refused(
     assert not (tmp_path / "model").exists()
 
 
-def test_the_command(tmp_path: Path) -> None:
-    trained = triptych("train", "scale=smoke", "output=runs", "cache=cache", cwd=tmp_path)
-    assert trained.returncode == 0, trained.stderr
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def command(*arguments: str) -> int:
+        monkeypatch.setattr("sys.argv", ["triptych", *arguments])
+        return cli.main()
+
+    monkeypatch.chdir(tmp_path)
+    short = ["budget.steps=4", "validation.every=4", "log_every=1"]
+    assert command("train", "scale=smoke", "output=runs", "cache=cache", *short) == 0
     (run,) = (tmp_path / "runs").glob("[!.]*")
-    done = triptych("export", f"run={run}", "output=exported", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "log-probabilities of our translations: the same within" in done.stdout
+    assert command("export", f"run={run}", "output=exported") == 0
+    assert "log-probabilities of our translations: the same within" in capsys.readouterr().out
     assert {"model.bin", "joint.model"} <= {path.name for path in (tmp_path / "exported").iterdir()}
-    again = triptych("export", f"run={run}", "output=exported", cwd=tmp_path)
-    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
-    assert "output=exported is there already" in again.stderr
+    assert command("export", f"run={run}", "output=exported") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "output=exported is there already" in error

@@ -17,16 +17,16 @@ from conftest import compose_train, triptych
 from hydra.utils import instantiate
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych.accounting import cost as accounting
+from triptych.accounting import peaks
 from triptych.config import schema
 from triptych.contract.batch import Batch
 from triptych.data.batching import Stream
 from triptych.errors import UserError
 from triptych.layers import sequence_layout as packing
 from triptych.runs import speeds
-from triptych.sweeps.estimate import UTILISATION, estimate, measured_speed
-from triptych.training.build import data_of
-from triptych.training.prepare import prepare
+from triptych.sweeps.forecast import UTILISATION, estimate
+from triptych.sweeps.measure import measured_speed
+from triptych.training.build import build_parts
 
 schema.register()
 ARMS = [["model=rnn_luong"], ["model=transformer"], ["model=lm4mt", "loss=decayed"]]
@@ -50,7 +50,7 @@ def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeyp
     )
     checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
     assert before.disk == pytest.approx(checkpoints, rel=0.25)
-    monkeypatch.setattr(accounting, "device_name", lambda _: train["device"])  # with the threads of that process
+    monkeypatch.setattr("triptych.sweeps.forecast.device_name", lambda _: train["device"])
     after = estimate(command, None, None, {})
     assert after.measured
     assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
@@ -64,8 +64,8 @@ def test_flops_are_those_that_pytorch_counts(arm: list[str], tmp_path: Path, mon
     command = [*SMOKE, *arm, "budget.steps=1", f"cache={tmp_path}"]
     said = estimate(command, None, None, {})
     config = compose_train(*command)
-    prepared = prepare(config, instantiate(config.data))
-    store, model, loss = prepared.stores["train"], prepared.model.double().train(), instantiate(config.loss)
+    parts = build_parts(config, instantiate(config.data), None)
+    store, model, loss = parts.stores["train"], parts.model.double().train(), parts.loss
     stream = Stream(store.lengths, tokens=config.batch.tokens, seed=config.seed, size=1)
     (window,) = islice(stream.windows(), 1)
     counted = 0
@@ -87,10 +87,10 @@ def test_the_table(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("shared") == 3 * 11
     assert len(re.findall(r" ~\d[\d,]* ", done.stdout)) == 12
-    assert "an assumed 35% of a peak of 989 TFLOP/s" in done.stdout
+    assert "assume 35% of a peak of 989 TFLOP/s" in done.stdout
     assert not (tmp_path / "runs").exists()
     done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
-    assert "Of 1 of 1 by the speed of 4 steps, trained just now." in done.stdout
+    assert "1 of 1 times follow from the speed of 4 steps, trained just now." in done.stdout
     assert "~" not in done.stdout
     for mistake, said in (
         (["--device", "H1000"], "device H1000 is unknown; choose one of H200, "),
@@ -124,15 +124,13 @@ def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.
     """By a clock that goes on by a second a reading: as many tokens a second as a step has."""
     command = [*SMOKE, "batch.accumulate=2", f"cache={tmp_path}"]
     config = compose_train(*command)
-    config.run_dir = ""
-    prepared, loss = prepare(config, instantiate(config.data)), instantiate(config.loss)
-    data = data_of(config, prepared, loss, workers=0)
-    monkeypatch.setattr("triptych.sweeps.estimate.time", SimpleNamespace(perf_counter=itertools.count().__next__))
-    found = measured_speed(config, prepared, data, loss, 4)
-    steps = [int(window.tokens.sum()) for window in islice(data.stream.windows(), 4)]
+    parts = build_parts(config, instantiate(config.data), None)
+    monkeypatch.setattr("triptych.sweeps.measure.time", SimpleNamespace(perf_counter=itertools.count().__next__))
+    found = measured_speed(config, parts, 4)
+    steps = [int(window.tokens.sum()) for window in islice(parts.data.stream.windows(), 4)]
     assert found == statistics.median(steps[1:])
 
 
 def test_an_unknown_peak() -> None:
     with pytest.raises(UserError, match="abacus"):
-        accounting.datasheet_peak("abacus")
+        peaks.datasheet_peak("abacus")

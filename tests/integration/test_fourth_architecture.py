@@ -24,7 +24,7 @@ class BagOfWords(TranslationModel):
         self.src = nn.Embedding(vocabulary.src_size, size)
         self.tgt = nn.Embedding(vocabulary.tgt_size, size)
 
-    def forward(self, batch, trace=None):
+    def forward(self, batch):
         bag = self.bag(batch.src, batch.src_lengths)
         hidden, targets = keep_targets(self.tgt(batch.tgt[:, :-1]) + bag[:, None], batch)
         return Prediction(hidden, self.tgt.weight, targets, num_source=0)

@@ -11,10 +11,12 @@ import torch
 from conftest import compose_train
 from hydra.utils import instantiate
 
-from triptych.accounting import cost as accounting
+from triptych.accounting.flops import training_flops
+from triptych.accounting.parameters import count_parameters
+from triptych.config.composition import compose_unchecked
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
-from triptych.sweeps.match import TOLERANCE, matched, nearest, resolve_reference
+from triptych.training.match import TOLERANCE, matched_sizes, nearest_size, reference_model
 
 PIECES = {"tiny": 1_400, "base": 32_000, "article": 32_000}
 ARCHITECTURES = ("rnn", "transformer", "lm4mt")
@@ -38,41 +40,45 @@ def test_within_two_percent(arm: str, reference: str, by: str, loss: str, size: 
     vocabulary = pieces(PIECES[size])
     overrides = [f"match={by}", f"match.reference={preset(reference, size)}", f"model={preset(arm, size)}"]
     overrides.append(f"loss={loss}")
-    config = compose_train("scale=smoke", *overrides)
-    resolve_reference(config, ["scale=smoke", *overrides])
-    config.model.update(matched(config, vocabulary, LENGTHS))
+    run_config = compose_unchecked(["scale=smoke", *overrides])
+    config, reference = run_config.config, reference_model(run_config)
+    assert reference is not None
+    sizes = matched_sizes(config, reference, vocabulary, LENGTHS)
     with torch.device("meta"):
-        arms = [instantiate(model, vocabulary=vocabulary) for model in (config.model, config.match.model)]
+        arms = [
+            instantiate(config.model, vocabulary=vocabulary, **sizes),
+            instantiate(reference, vocabulary=vocabulary),
+        ]
     if by == "parameters":
-        ours, theirs = (accounting.parameters(model)[1] for model in arms)
+        ours, theirs = (count_parameters(model).non_embedding for model in arms)
     else:
         autoencode = instantiate(config.loss).autoencode
         steps = Counter((*pair, autoencode(step / 100) > 0) for step in range(100) for pair in LENGTHS.tolist())
-        ours, theirs = (accounting.training_flops(model, steps) for model in arms)
+        ours, theirs = (training_flops(model, steps) for model in arms)
     assert abs(ours / theirs - 1) <= TOLERANCE
 
 
 def test_the_reference_has_nothing_of_the_arm() -> None:
     overrides = ["scale=smoke", "match=parameters", "model=lm4mt", "model.d_ff=7", "tokenizer.joint=true"]
-    config = compose_train(*overrides)
-    resolve_reference(config, overrides)
-    assert config.match.model == compose_train("scale=smoke").model
-    assert config.model.d_ff == 7
+    run_config = compose_unchecked(overrides)
+    assert reference_model(run_config) == compose_train("scale=smoke").model
+    assert run_config.config.model.d_ff == 7
 
 
 def test_what_cannot_be_matched(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = compose_train(
-        "scale=smoke", "match=parameters", "match.reference=transformer_big", "model=transformer_tiny"
+    run_config = compose_unchecked(
+        ["scale=smoke", "match=parameters", "match.reference=transformer_big", "model=transformer_tiny"]
     )
-    resolve_reference(config, ["scale=smoke", "match=parameters", "match.reference=transformer_big"])
+    reference = reference_model(run_config)
+    assert reference is not None
     monkeypatch.setattr("triptych.models.transformer.Transformer.sizes", ())
     with pytest.raises(UserError, match="transformer_big; it has no sizes to change"):
-        matched(config, pieces(1_400), LENGTHS)
+        matched_sizes(run_config.config, reference, pieces(1_400), LENGTHS)
     with pytest.raises(UserError, match=r"match.by=width is unknown; choose one of parameters, flops"):
-        resolve_reference(compose_train("match=parameters", "match.by=width"), [])
+        reference_model(compose_unchecked(["match=parameters", "match.by=width"]))
 
 
 @pytest.mark.parametrize("wanted", [1, 9, 10, 24, 25, 2**16])
 def test_nearest(wanted: int) -> None:
-    found = nearest(lambda size: size**2, wanted)
+    found = nearest_size(lambda size: size**2, wanted)
     assert abs(found**2 - wanted) == min(abs(size**2 - wanted) for size in range(1, 300))

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from triptych.training.callbacks import TERMINATED, SaveOnSignal
+from triptych.training.callbacks.save_on_signal import TERMINATED, SaveOnSignal
 
 STEPS = 6
 

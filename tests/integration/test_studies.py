@@ -10,8 +10,8 @@ import yaml
 from conftest import ROOT, triptych
 
 from triptych.config import schema
+from triptych.config.composition import arms_of
 from triptych.sweeps import arms as sweeps
-from triptych.sweeps.sweep import arms_of
 
 STUDIES = sorted(path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml"))
 PUBLISHED = {
@@ -61,7 +61,7 @@ def test_a_study_and_its_report(study: str, cache: Path, three_languages: list[s
     done = triptych(*command, "output=runs", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     schema.register()
-    sweep = arms_of(command[1:])
+    sweep = arms_of("train", command[1:])
     assert sweep is not None
     arms = sweep[1]
     found = sweeps.read_arms(tmp_path / "runs")

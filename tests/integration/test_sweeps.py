@@ -19,10 +19,11 @@ from conftest import triptych
 
 from triptych.commands.train import main
 from triptych.config import schema
+from triptych.config.composition import arms_of
 from triptych.errors import UserError
-from triptych.runs import folder as runs
+from triptych.runs.folder import RunFolder, find_trained
+from triptych.runs.locks import run_lock
 from triptych.sweeps import arms as sweeps
-from triptych.sweeps.sweep import arms_of
 
 TINY = ["scale=smoke", "budget.steps=12", "validation.every=3", "data.train=300", "tokenizer=char", "cache=../cache"]
 ARMS = ["model=rnn_luong,transformer,lm4mt", "seed=1,2"]
@@ -115,13 +116,13 @@ def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
 def test_a_failure_before_the_beginning_is_told_but_of_a_finished_arm(home: Path) -> None:
     folder = place(home, "held")
     again = ["scale=smoke", "data=text", "data.dir=nowhere", "data.train=train", "data.src=en", "data.tgt=fr"]
-    (arm,) = sweeps.plan(folder / "runs", None, [again])
+    (arm,) = sweeps.plan_arms(folder / "runs", None, [again])
     for status, then in (("running", "failed"), ("finished", "finished"), ("waiting", "failed")):
-        sweeps.note(folder / "runs", arm, status)
+        sweeps.set_status(folder / "runs", arm, status)
         assert len(arms_in(folder)) == 1
         done = triptych("train", "-m", *again, cwd=folder)
         assert "nowhere" in done.stderr
-        assert sweeps.now(folder / "runs", arm).status == then
+        assert sweeps.current(folder / "runs", arm).status == then
         assert "cut off" not in done.stderr
 
 
@@ -136,10 +137,7 @@ def test_what_a_killed_process_has_left_is_removed(home: Path) -> None:
     lost.write_bytes(b"half")
     result.unlink()
     assert (
-        runs.trained_alike(
-            runs.RunFolder(result.parent), json.loads((half / "result.json").read_text())["training_hash"]
-        )
-        is None
+        find_trained(RunFolder(result.parent), json.loads((half / "result.json").read_text())["training_hash"]) is None
     ), "a hidden copy is no run"
     assert triptych(*command, cwd=folder).returncode == 0
     assert not half.exists()
@@ -271,7 +269,7 @@ def test_a_run_in_hand_is_left_alone(home: Path) -> None:
     assert triptych("train", *TINY, "budget.steps=3", cwd=folder).returncode == 0
     (result,) = folder.glob("runs/*/result.json")
     result.unlink()
-    with runs.run_lock(folder / "runs", result.parent.name[-8:]):
+    with run_lock(folder / "runs" / "any", json.loads((result.parent / "run.json").read_text())["config_hash"]):
         done = triptych("train", *TINY, "budget.steps=3", cwd=folder)
     assert done.returncode == 2
     assert done.stderr.startswith("triptych: another process trains runs/")
@@ -279,13 +277,13 @@ def test_a_run_in_hand_is_left_alone(home: Path) -> None:
 
 def test_arms_of_a_command_line() -> None:
     schema.register()
-    assert arms_of(["model=lm4mt"]) is None
-    found = arms_of(["experiment=architectures", "scale=smoke", "seed=1,2"])
+    assert arms_of("train", ["model=lm4mt"]) is None
+    found = arms_of("train", ["experiment=architectures", "scale=smoke", "seed=1,2"])
     assert found is not None
     assert found[0].study.name == "architectures"
     models = ["rnn_none", "rnn_bahdanau", "rnn_luong", "transformer", "lm4mt"]
     assert [arm[0] for arm in found[1]][::2] == [f"model={name}" for name in models]
-    found = arms_of(["-m", "model=lm4mt,transformer"])
+    found = arms_of("train", ["-m", "model=lm4mt,transformer"])
     assert found is not None
     assert len(found[1]) == 2
 
@@ -295,14 +293,14 @@ def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
     command = ["model=transformer,lm4mt", "budget.steps=3"]
     (folder / "killer.py").write_text(
         "import os, signal, sys\n"
-        "from triptych import cli\n"
-        "from triptych.training.experiment import Experiment\n"
-        "fit = Experiment.fit\n"
-        "def dying(self):\n"
-        "    if 'Transformer' in self.config.model._target_:\n"
+        "from triptych.commands import cli\n"
+        "from triptych.training import run\n"
+        "fit = run.fit\n"
+        "def dying(plan, *rest):\n"
+        "    if plan.run_config.choices['model'] == 'transformer':\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    fit(self)\n"
-        "Experiment.fit = dying\n"
+        "    return fit(plan, *rest)\n"
+        "run.fit = dying\n"
         "sys.exit(cli.main())\n"
     )
     for begun in (1, 2, 3):
@@ -334,7 +332,7 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
         raise RuntimeError("a worker died")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("triptych.commands.train.run", broken)
+    monkeypatch.setattr("triptych.sweeps.sweep.launch", broken)
     assert main(["-m", "model=transformer,lm4mt"]) == 2
     said = capsys.readouterr()
     assert "0 of 2 arms are finished: runs" in said.out
@@ -348,11 +346,11 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
 
 
 def test_arms_keep_their_places(tmp_path: Path) -> None:
-    first = sweeps.plan(tmp_path, "s", [["a=1", "output=x", "data.dir=/far"], ["a=2"]])
+    first = sweeps.plan_arms(tmp_path, "s", [["a=1", "output=x", "data.dir=/far"], ["a=2"]])
     assert [(arm.place, arm.overrides) for arm in first] == [(1, ("a=1", "data.dir=far")), (2, ("a=2",))]
-    sweeps.note(tmp_path, first[1], "failed", reason="no")
+    sweeps.set_status(tmp_path, first[1], "failed", reason="no")
     assert len({sweeps.identify([f"data.dir={place}"]) for place in ("/near", "/far")}) == 2
-    second = sweeps.plan(tmp_path, "s", [["a=3"], ["a=2"], ["data.dir=/far", "a=1"]])
+    second = sweeps.plan_arms(tmp_path, "s", [["a=3"], ["a=2"], ["data.dir=/far", "a=1"]])
     assert [(arm.place, arm.status) for arm in second] == [(3, "waiting"), (2, "failed"), (1, "waiting")]
     assert [arm.place for arm in sweeps.read_arms(tmp_path)] == [1, 2, 3]
     (tmp_path / "arms" / "009-broken.json").write_text("{}")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import triptych
 
-from triptych.training import callbacks
+from triptych.training import loggers
 
 Record = dict[str, Any]
 
@@ -109,5 +109,5 @@ def test_the_file_holds_translations(logged: tuple[Path, list[Record]]) -> None:
 def test_a_run_that_goes_on_continues_its_dashboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wandb.login", lambda **_: False)
     told: dict[str, Any] = {"save_dir": str(tmp_path), "project": "p", "entity": None, "group": "g", "tags": []}
-    first, again = (callbacks.wandb_logger(**told) for _ in range(2))
+    first, again = (loggers.wandb_logger(**told) for _ in range(2))
     assert first.version == again.version is not None

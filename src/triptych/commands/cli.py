@@ -1,9 +1,8 @@
-"""The command line: names the commands, and turns users' mistakes into one sentence."""
+"""The command line: which commands there are, and how a user's mistake is shown."""
 
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 
 COMMANDS = {
@@ -17,7 +16,7 @@ COMMANDS = {
 
 
 def main() -> int:
-    """Runs the command that ``sys.argv`` names; the exit status."""
+    """Run the command that ``sys.argv`` names, and return the exit status."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
@@ -31,7 +30,6 @@ def main() -> int:
     if name not in COMMANDS:
         print(f"triptych: '{name}' is no command; choose one of {', '.join(COMMANDS)}.", file=sys.stderr)
         return 2
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that errors reach us, and we say them in one sentence
     try:
         return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])
     except KeyboardInterrupt:
@@ -41,11 +39,9 @@ def main() -> int:
     except Exception as error:
         from triptych.config.explanations import explain
 
-        sentences = [explain(one) for one in (error.exceptions if isinstance(error, ExceptionGroup) else [error])]
-        if None in sentences:
+        if (sentence := explain(error)) is None:
             raise
-        for sentence in dict.fromkeys(sentences):
-            print(f"triptych: {sentence}", file=sys.stderr)
+        print(f"triptych: {sentence}", file=sys.stderr)
         return 2
 
 

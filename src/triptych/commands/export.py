@@ -1,53 +1,25 @@
-"""triptych export: a trained run in the form of another program, checked against ours."""
+"""``triptych export``: write a trained run in the form of another program, checked against ours."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from hydra.utils import instantiate
-from omegaconf import DictConfig
-
-from triptych.config import schema
-from triptych.config.composition import require_values, run
+from triptych.commands.arguments import asks_to_show, configurations, overrides_of, show
 from triptych.config.types import check_types
-from triptych.errors import UserError
-
-CHECKED = 100
-"""Sentences of the validation text that both programs translate."""
+from triptych.config.validation import require_values
 
 
 def main(arguments: list[str]) -> int:
-    schema.register()
-    return run("export", export, arguments)
+    if asks_to_show(arguments):
+        return show("export", arguments)
+    with overrides_of("export", arguments) as overrides:
+        for config in configurations("export", overrides):
+            require_values(config)
+            check_types(config)
+            from triptych.export.run import export_run  # imported late: --help and mistakes do not wait for it
 
-
-def export(config: DictConfig) -> None:
-    """Writes the folder, and says how far its translations of validation text are ours.
-
-    Raises:
-        UserError: an unknown format, an architecture that it has no form for, or a result that computes another thing.
-    """
-    require_values(config)
-    check_types(config)
-    if config.format != "ctranslate2":
-        raise UserError(f"format={config.format} is unknown; give ctranslate2.")
-    folder = Path(config.output).expanduser()
-    if folder.exists():
-        raise UserError(f"output={folder} is there already; remove it, or give another folder.")
-    from triptych.export.ctranslate2 import TOLERANCE, compare_ctranslate2, to_ctranslate2
-    from triptych.files import replacing
-    from triptych.runs.trained_run import load
-
-    translator = load(config.run, config.checkpoint)
-    lines = list(instantiate(translator.config.data).splits["validation"][0][:CHECKED])
-    with replacing(folder) as beside:
-        to_ctranslate2(translator, beside)
-        found = compare_ctranslate2(translator, beside, lines, instantiate(translator.config.search))
-        if found.difference > TOLERANCE:
-            raise UserError(
-                f"CTranslate2 gives our translations other log-probabilities than we do, by up to "
-                f"{found.difference:.4f} nats; nothing was written."
+            found, folder = export_run(config.run, config.format, config.output, config.checkpoint)
+            print(
+                f"{found.same} of {found.sentences} validation sentences: the same translation without a length penalty"
             )
-    print(f"{found.same} of {found.sentences} validation sentences: the same translation without a length penalty")
-    print(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
-    print(f"ctranslate2: {folder}")
+            print(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
+            print(f"{config.format}: {folder}")
+    return 0

@@ -1,4 +1,4 @@
-"""triptych translate: standard input to standard output, a line for a line."""
+"""``triptych translate``: standard input to standard output, one line for each line."""
 
 from __future__ import annotations
 
@@ -7,52 +7,54 @@ import sys
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych.config import schema
-from triptych.config.composition import register_search, require_values, run
+from triptych.commands.arguments import asks_to_show, configurations, overrides_of, show
 from triptych.config.types import check_types
+from triptych.config.validation import require_values
 from triptych.errors import UserError
 
 
 def main(arguments: list[str]) -> int:
-    schema.register()
-    register_search(arguments)
-    return run("translate", translate, arguments)
+    if asks_to_show(arguments):
+        return show("translate", arguments)
+    with overrides_of("translate", arguments) as overrides:
+        for config in configurations("translate", overrides):
+            require_values(config)
+            check_types(config)
+            _translate(config)
+    return 0
 
 
-def translate(config: DictConfig) -> None:
-    """Keeps the order and, unless several hypotheses a line are asked for, the number of lines.
+def _translate(config: DictConfig) -> None:
+    """Translate in order, one line for one line unless several hypotheses are wanted.
 
     Raises:
-        UserError: bytes that are not UTF-8, languages that are not the run's, or several hypotheses a line without
-            scores.
+        UserError: bytes that are not UTF-8, languages that the run does not have, or several hypotheses for a line
+            without scores.
     """
-    require_values(config)
-    check_types(config)
-    from triptych.kernels.malloc import keep_freed_memory
-    from triptych.runs.trained_run import load  # not before it is needed: --help and mistakes do not wait for it
+    from triptych.kernels.malloc import keep_freed_memory  # imported late: --help and mistakes do not wait for it
+    from triptych.runs.run import load
 
     search = instantiate(config.search)
     if search.n_best > 1 and not config.scores:
         raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
     keep_freed_memory()
-    translator = load(config.run, config.checkpoint, config.device)
-    own = translator.directions.tested
-    direction = config.src or own[0], config.tgt or own[1]
+    translator = load(config.run, config.checkpoint, config.device).translator
+    tested = translator.directions.tested
+    direction = config.src or tested[0], config.tgt or tested[1]
     translator.directions.require(*direction)
-    lines = read(sys.stdin.buffer.read())
-    found = translator.n_best(lines, search, config.search_tokens, direction)
-    out = []
-    for i, hypotheses in enumerate(found):
+    found = translator.n_best(_decode_lines(sys.stdin.buffer.read()), search, config.search_tokens, direction)
+    lines = []
+    for number, hypotheses in enumerate(found, 1):
         if config.scores:
-            out += [f"{i + 1}\t{score:.4f}\t{text}" for text, score in hypotheses or [("", 0.0)]]
+            lines += [f"{number}\t{score:.4f}\t{text}" for text, score in hypotheses or [("", 0.0)]]
         else:
-            out.append(hypotheses[0][0] if hypotheses else "")
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in out).encode())
+            lines.append(hypotheses[0][0] if hypotheses else "")
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
     sys.stdout.buffer.flush()
 
 
-def read(data: bytes) -> list[str]:
-    """The lines of UTF-8 text, split at line feeds alone."""
+def _decode_lines(data: bytes) -> list[str]:
+    """Split UTF-8 text at line feeds alone."""
     lines = data.split(b"\n")
     if lines[-1] == b"":
         lines.pop()

@@ -1,69 +1,140 @@
-"""Commands whose options Hydra composes from conf/."""
+"""From overrides to the configuration of one run: composed by Hydra, checked, and frozen. The one place for it."""
 
 from __future__ import annotations
 
-import difflib
-import functools
-import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import hydra
 from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.singleton import Singleton
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-import triptych
+from triptych.config import schema
+from triptych.config.search_path import conf_dir
 from triptych.errors import UserError
-from triptych.runs.folder import RunFolder
+
+MULTIRUN = ("-m", "--multirun")
 
 
-def conf_dir() -> Path:
-    """The folder of YAML files: inside an installed wheel, or at the top of a checkout."""
-    package = Path(triptych.__file__).parent
-    return package / "conf" if (package / "conf").is_dir() else package.parents[1] / "conf"
+@dataclass(frozen=True)
+class RunConfig:
+    """What a user asked for, in full. Nothing assigns into it: what follows from it stands in a ``RunPlan``.
 
-
-def run(command: str, function: Callable[[DictConfig], None], arguments: list[str]) -> int:
-    """Composes conf/<command>.yaml with the arguments and calls the function, once, or once a job of a multirun.
-
-    A job that fails is named, and the jobs after it go on.
+    Attributes:
+        config: conf/train.yaml with the overrides, resolved and read-only; ``${run:…}`` alone is left as it stands.
+        overrides: of the command line, in the order given.
+        choices: option chosen of each configuration group, such as ``{"model": "lm4mt"}``.
     """
-    failures: list[Exception] = []
-    argv = sys.argv
 
-    @functools.wraps(function)
-    def job(config: DictConfig) -> None:
-        hydra_config = HydraConfig.get()
-        # The command line of this job alone, from which Lightning starts the other ranks.
-        sys.argv = [argv[0], command, *map(quoted, hydra_config.overrides.task), "hydra.mode=RUN"]
-        try:
-            function(config)
-        except Exception as error:  # Hydra would print its own account of it, and end a multirun
-            failures.append(error)
-            if hydra_config.mode == RunMode.MULTIRUN:
-                print(f"failed: {' '.join(hydra_config.overrides.task)}", file=sys.stderr)
+    config: DictConfig
+    overrides: tuple[str, ...]
+    choices: Mapping[str, str]
 
-    sys.argv = [f"triptych {command}", *map(quoted, arguments)]
-    try:
-        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(job)()
-    finally:
-        sys.argv = argv
-    if failures:
-        raise failures[0] if len(failures) == 1 else ExceptionGroup(f"{len(failures)} jobs failed", failures)
-    return 0
+    @property
+    def processes(self) -> int:
+        """Number of processes that train together."""
+        return self.config.strategy.devices * self.config.strategy.num_nodes
+
+
+def compose_run(overrides: Sequence[str]) -> RunConfig:
+    """Compose, check and freeze the configuration of one training.
+
+    Raises:
+        UserError: a value that is missing or not allowed.
+        Exception: Hydra's own errors, which ``explanations.explain`` turns into one sentence.
+    """
+    return check_and_freeze(compose_unchecked(overrides))
+
+
+def compose_unchecked(overrides: Sequence[str]) -> RunConfig:
+    """Compose the configuration of one training; neither checked nor frozen."""
+    config, choices = _compose("train", overrides)
+    return RunConfig(config, tuple(overrides), choices)
+
+
+def check_and_freeze(composed: RunConfig) -> RunConfig:
+    """Check a configuration, resolve its interpolations, and make it read-only.
+
+    Raises:
+        UserError: as ``compose_run``.
+    """
+    from triptych.config.validation import check  # imports torch, which --help does without
+
+    check(composed.config)
+    OmegaConf.resolve(composed.config)
+    OmegaConf.set_readonly(composed.config, True)
+    return composed
+
+
+def compose_command(command: str, overrides: Sequence[str]) -> DictConfig:
+    """Compose the configuration of a command on a run, such as conf/translate.yaml."""
+    return _compose(command, overrides)[0]
+
+
+def _compose(command: str, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
+    """Compose conf/<command>.yaml without Hydra's own settings; return it with the option chosen of each group."""
+    with separate_hydra():
+        config = compose(command, overrides=list(map(quoted, overrides)), return_hydra_config=True)
+    choices: Any = OmegaConf.to_container(config.hydra.runtime.choices)
+    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]), choices
+
+
+def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | None:
+    """Split a command line into arms.
+
+    Args:
+        command: ``train``, ``evaluate`` …
+        arguments: overrides, and ``-m`` or ``--multirun`` for a sweep. An experiment may say itself that it is one.
+
+    Returns:
+        The configuration that the arms share and the overrides of each arm; None if the line names one run. The list
+        is empty for a sweeper that chooses its arms as it goes along.
+
+    Raises:
+        UserError: a sweep over several experiments.
+    """
+    overrides = [quoted(argument) for argument in arguments if argument not in MULTIRUN]
+    with separate_hydra() as loader:
+        config = loader.load_configuration(
+            command, overrides=overrides, run_mode=RunMode.MULTIRUN, validate_sweep_overrides=False
+        )
+        if not set(MULTIRUN) & set(arguments) and config.hydra.mode != RunMode.MULTIRUN:
+            return None
+        if not str(config.hydra.sweeper._target_).endswith("BasicSweeper"):
+            return config, []
+        _refuse_several_experiments(overrides)
+        params = [f"{key}={value}" for key, value in (config.hydra.sweeper.params or {}).items()]
+        parsed = OverridesParser.create(loader).parse_overrides([*params, *overrides])
+    return config, BasicSweeper.split_arguments(parsed, None)[0]
+
+
+def _refuse_several_experiments(overrides: Sequence[str]) -> None:
+    """Raise ``UserError`` for a sweep over experiments, each of which names arms of its own."""
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key == "experiment" and "," in value:
+            raise UserError(f"experiment={value} names several studies; start a sweep for each of them.")
+
+
+def quoted(override: str) -> str:
+    """Put the path in ``run=…`` into quotes; without them Hydra would read its ``=`` and ``,`` as its own."""
+    key, equals, value = override.partition("=")
+    return f"run='{value}'" if equals and key == "run" and value and value[0] not in "'\"[" else override
 
 
 @contextmanager
-def hydra_of_its_own() -> Iterator[ConfigLoader]:
-    """Composes configs beside, or inside, a run of Hydra, which knows of one application at a time."""
+def separate_hydra() -> Iterator[ConfigLoader]:
+    """Compose configurations beside or inside a run of Hydra, which knows one application at a time."""
+    schema.register()
     state = Singleton.get_state()
     GlobalHydra.instance().clear()
     try:
@@ -73,98 +144,11 @@ def hydra_of_its_own() -> Iterator[ConfigLoader]:
         Singleton.set_state(state)
 
 
-def compose_run(overrides: Sequence[str]) -> DictConfig:
-    """The config of ``triptych train`` with overrides."""
-    with hydra_of_its_own():
-        return compose("train", overrides=list(overrides))
-
-
-def register_search(arguments: Sequence[str]) -> None:
-    """``search=run``, in conf/translate.yaml and conf/evaluate.yaml: how the run that is named was scored itself."""
-    named = [argument.removeprefix("run=").strip("'\"") for argument in arguments if argument.startswith("run=")]
-    config = RunFolder(Path(named[-1]).expanduser()).config if named else None
-    if config is not None and config.exists():
-        search = OmegaConf.select(OmegaConf.load(config), "search")
-    else:  # whoever reads the keys, or has named no run, is told so later
-        search = OmegaConf.load(conf_dir() / "search" / "beam.yaml")
-    ConfigStore.instance().store(group="search", name="run", node=search)
-
-
-def quoted(argument: str) -> str:
-    """A run's folder is named by its overrides, and Hydra would read them in ``run=…`` as its own."""
-    key, equals, value = argument.partition("=")
-    return f"run='{value}'" if equals and key == "run" and not value.startswith(("'", '"')) else argument
-
-
-def require_values(config: DictConfig) -> None:
-    """Raises ``UserError`` where a value that must be given is not."""
-    missing = OmegaConf.missing_keys(config)
-    if missing:
-        raise UserError(f"{', '.join(f'{key}=…' for key in sorted(missing))} must be given.")
-
-
-def require_one_best(key: str, search: DictConfig) -> None:
-    """Raises ``UserError`` where several translations of a line are asked for and one is scored."""
-    if (asked := search.get("n_best", 1)) != 1:
-        raise UserError(f"{key}.n_best={asked} is for `triptych translate`; here one translation is scored, so set 1.")
-
-
-def explain_config(error: BaseException) -> str:
-    """Hydra's complaint about a configuration, in one sentence."""
-    text = str(error)
-    if found := re.search(r"Could not override '([^']+)'", text):
-        return f"{found[1]} is no configuration key{suggestion(found[1]) or '.'}"
-    if found := re.search(
-        r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\n(?:Config|$|\n)", text, re.S
-    ):
-        group, _, option = found[1].rpartition("/")
-        return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
-    if found := re.search(r"Could not find '([^']+)'", text):  # options in folders of their own
-        group, _, option = found[1].partition("/")
-        there = sorted(p.relative_to(conf_dir() / group).with_suffix("") for p in (conf_dir() / group).rglob("*.yaml"))
-        alike = [one.as_posix() for one in there if option in (one.name, one.parent.name)]
-        told = alike or sorted({f"{one.parent.as_posix()}/…" for one in there})
-        return f"{group}={option} is unknown; choose one of {', '.join(told)}."
-    if found := re.search(r"Error merging override (.*)", text):
-        return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
-    if found := re.search(r"Ambiguous value for argument '([^']+)'", text):
-        return f"{found[1]} names several values; add -m to run each of them."
-    if "Config group override" in text:  # which must name a file, and was read as a number
-        return f"{', '.join(_of_no_file(sys.argv[2:])) or text}: there is no such file in conf/."
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return "; ".join(lines[:2]).replace(":;", ":").rstrip(".") + "."
-
-
-def _of_no_file(overrides: Sequence[str]) -> list[str]:
-    """Those that choose an option of a group, and none that it has."""
-    wrong = []
-    for override in overrides:
-        key, _, values = override.partition("=")
-        group = conf_dir() / key.lstrip("+~").partition("@")[0]
-        if group.is_dir() and not all((group / f"{value}.yaml").exists() for value in values.split(",")):
-            wrong.append(override)
-    return wrong
-
-
-def suggestion(key: str) -> str:
-    """`; did you mean …?` for a key that resembles one of the command at hand."""
-    command, *overrides = sys.argv[1:] or ["train"]
-    others = [o for o in overrides if "=" in o and not o.lstrip("+~").startswith((key, "hydra"))]
-    try:
-        GlobalHydra.instance().clear()
-        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-            config = compose(command, overrides=others)
-    except Exception:
-        return ""
-    close = difflib.get_close_matches(key, list(_keys(config)), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
-def _keys(config: DictConfig, prefix: str = "") -> list[str]:
-    keys = []
-    for name in map(str, config):
-        keys.append(f"{prefix}{name}")
-        inner = config._get_node(name)
-        if isinstance(inner, DictConfig) and not OmegaConf.is_missing(config, name):
-            keys += _keys(inner, f"{prefix}{name}.")
-    return keys
+def register_settings_of(run: Path) -> None:
+    """Make ``search=run`` and ``metric=[run]`` known to Hydra: how the run in a folder was scored itself."""
+    path = run.expanduser() / "config.yaml"
+    # A folder without a run is refused later, when it is loaded.
+    config = OmegaConf.load(path) if path.exists() else compose_unchecked([]).config
+    store = ConfigStore.instance()
+    store.store(group="search", name="run", node=config.search)
+    store.store(group="metric", name="run", node=config.metric)

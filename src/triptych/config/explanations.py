@@ -1,25 +1,122 @@
-"""An error in one sentence, where it is the user's to mend."""
+"""Errors that a user can mend, each in one sentence."""
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from omegaconf import DictConfig, OmegaConf
+
+from triptych.config.search_path import config_folders
 from triptych.errors import UserError
 
 
-def explain(error: BaseException) -> str | None:
-    """A user's mistake in one sentence; None for an error of ours."""
+@contextmanager
+def explained(command: str, overrides: Sequence[str]) -> Iterator[None]:
+    """Raise a ``UserError`` in place of an error that Hydra or the system raises for a user's mistake.
+
+    Args:
+        command: whose configuration is composed, such as ``train``.
+        overrides: that were given to it, for suggestions.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        if (sentence := explain(error, command, overrides)) is None:
+            raise
+        raise UserError(sentence) from error
+
+
+def explain(error: BaseException, command: str = "train", overrides: Sequence[str] = ()) -> str | None:
+    """Return a user's mistake as one sentence, or None for an error that is not the user's."""
     causes = [error]
     while cause := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(cause)
     for cause in causes:
         if isinstance(cause, UserError):
             return str(cause)
-    of_hydra = type(error).__module__.split(".")[0] in ("hydra", "omegaconf")
-    for cause in causes if of_hydra else [error]:
+    from_hydra = type(error).__module__.split(".")[0] in ("hydra", "omegaconf")
+    for cause in causes if from_hydra else [error]:
         if isinstance(cause, OSError) and cause.strerror:
             place = f"{cause.filename}: " if cause.filename else ""
             return f"{place}{cause.strerror[0].lower()}{cause.strerror[1:]}; give a place that can be used."
-    if of_hydra or (isinstance(error, ValueError) and "Config group override" in str(error)):
-        from triptych.config.composition import explain_config
-
-        return explain_config(error)
+    if from_hydra or (isinstance(error, ValueError) and "Config group override" in str(error)):
+        return _explain_config(error, command, overrides)
     return None
+
+
+def _explain_config(error: BaseException, command: str, overrides: Sequence[str]) -> str:
+    """Return Hydra's complaint about a configuration as one sentence."""
+    text = str(error)
+    if found := re.search(r"Could not override '([^']+)'", text):
+        return f"{found[1]} is no configuration key{_suggestion(found[1], command, overrides) or '.'}"
+    if found := re.search(
+        r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\n(?:Config|$|\n)", text, re.S
+    ):
+        group, _, option = found[1].rpartition("/")
+        return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
+    if found := re.search(r"Could not find '([^']+)'", text):
+        return _unknown_option(*found[1].split("/", 1))
+    if found := re.search(r"Error merging override (.*)", text):
+        return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
+    if found := re.search(r"Ambiguous value for argument '([^']+)'", text):
+        return f"{found[1]} names several values; add -m to run each of them."
+    if "Config group override" in text:  # the option was a number, and options are files' names
+        return f"{', '.join(_options_without_file(overrides)) or text}: there is no such file in conf/."
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "; ".join(lines[:2]).replace(":;", ":").rstrip(".") + "."
+
+
+def _unknown_option(group: str, option: str = "") -> str:
+    """Name the options of a group whose files lie in folders of their own, such as ``arm=table3/base``."""
+    there = sorted(
+        path.relative_to(folder / group).with_suffix("")
+        for folder in config_folders()
+        for path in (folder / group).rglob("*.yaml")
+    )
+    alike = [one.as_posix() for one in there if option in (one.name, one.parent.name)]
+    listed = alike or sorted({f"{one.parent.as_posix()}/…" for one in there})
+    return f"{group}={option} is unknown; choose one of {', '.join(listed)}."
+
+
+def _options_without_file(overrides: Sequence[str]) -> list[str]:
+    """Return the overrides that choose an option that their group does not have."""
+    wrong = []
+    for override in overrides:
+        key, _, values = override.partition("=")
+        groups = [folder / key.lstrip("+~").partition("@")[0] for folder in config_folders()]
+        if any(group.is_dir() for group in groups) and not all(
+            any((group / f"{value}.yaml").exists() for group in groups) for value in values.split(",")
+        ):
+            wrong.append(override)
+    return wrong
+
+
+def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
+    """Return ``; did you mean …?`` for a key that resembles one of the command's, else nothing."""
+    from hydra import compose
+
+    from triptych.config.composition import separate_hydra
+
+    others = [o for o in overrides if "=" in o and not o.lstrip("+~").startswith((key, "hydra"))]
+    try:
+        with separate_hydra():
+            config = compose(command, overrides=others)
+    except Exception:
+        return ""
+    close = difflib.get_close_matches(key, list(_keys(config)), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _keys(config: DictConfig, prefix: str = "") -> list[str]:
+    keys = []
+    for name in map(str, config):
+        keys.append(f"{prefix}{name}")
+        inner = config._get_node(name)
+        if isinstance(inner, DictConfig) and not OmegaConf.is_missing(config, name):
+            keys += _keys(inner, f"{prefix}{name}.")
+    return keys

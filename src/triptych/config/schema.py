@@ -1,4 +1,4 @@
-"""The shape of the root configs, which Hydra holds every value against."""
+"""Keys and types of each command's root configuration. Hydra refuses a value that does not fit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
+from triptych.config import run_values, search_path
 from triptych.errors import UserError
 
 
 @dataclass
 class Budget:
-    """Exactly one of them is given: optimizer steps, passes over the data, source + target tokens, or FLOPs."""
+    """Length of training, given in exactly one unit: optimizer steps, epochs, source + target tokens, or FLOPs."""
 
     steps: int | None = None
     epochs: int | None = None
@@ -23,7 +24,7 @@ class Budget:
 
 @dataclass
 class BatchSize:
-    """Padded tokens a batch, for the larger side, and batches to accumulate for one optimizer step."""
+    """Padded tokens in a batch, on its larger side, and number of batches for one optimizer step."""
 
     tokens: int = MISSING
     accumulate: int = MISSING
@@ -31,7 +32,7 @@ class BatchSize:
 
 @dataclass
 class Validation:
-    """Optimizer steps between validations, validations between BLEUs, and how BLEU is decoded."""
+    """Optimizer steps between validations, validations between BLEU scores, and how the latter are decoded."""
 
     every: int = MISSING
     bleu_every: int = MISSING
@@ -41,7 +42,7 @@ class Validation:
 
 @dataclass
 class Checkpoint:
-    """What is best (``loss`` or ``bleu``), how many of the last checkpoints are averaged (1: none), and kept."""
+    """Measure of the best checkpoint (``loss`` or ``bleu``); number of the last ones to average and to keep."""
 
     monitor: str = MISSING
     average: int = MISSING
@@ -50,9 +51,14 @@ class Checkpoint:
 
 @dataclass
 class Study:
-    """What a report makes of a sweep: its name if any, the arm that others are held against, what is not as published.
+    """What a report needs to know of a sweep.
 
-    ``varies`` are the things in which arms differ on purpose (``report.study.VARIABLE``).
+    Attributes:
+        name: of the study in experiments/; None for a sweep of the user's own.
+        reference: arm that the others are compared with.
+        varies: things that arms differ in on purpose although a fair comparison would refuse it
+            (``reports.study.VARIABLE``).
+        deviations: from the published set-up, a clause each.
     """
 
     name: str | None = None
@@ -72,6 +78,8 @@ class Train:
     optimizer: Any = MISSING
     strategy: Any = MISSING
     search: Any = MISSING
+    metric: dict[str, Any] = field(default_factory=dict)
+    callbacks: dict[str, Any] = field(default_factory=dict)
     logger: Any = None
     scale: Any = MISSING
     match: Any = None
@@ -80,15 +88,14 @@ class Train:
     batch: BatchSize = field(default_factory=BatchSize)
     validation: Validation = field(default_factory=Validation)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    gradient_clip: float = MISSING
+    trainer: dict[str, Any] = field(default_factory=dict)
     search_tokens: int = MISSING
     log_every: int = MISSING
     length_edges: list[int] = MISSING
     seed: int = MISSING
+    name: str | None = None
     output: str = MISSING
     cache: str = MISSING
-    run_dir: str | None = None
-    sweep: str | None = None
 
 
 @dataclass
@@ -115,6 +122,7 @@ class Evaluate:
     device: str = MISSING
     search_tokens: int = MISSING
     search: Any = MISSING
+    metric: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -128,20 +136,21 @@ class Export:
 
 
 def register() -> None:
-    """Makes the schema known to Hydra, which then refuses keys and types that it does not have.
-
-    And ``${times:a,b}``, a product that is an integer, by which sizes follow from those of the scale.
-    """
+    """Make schemas, resolvers and search path known to Hydra; may be called any number of times."""
     OmegaConf.register_new_resolver("times", times, replace=True)
+    run_values.register()
+    search_path.register()
     store = ConfigStore.instance()
-    store.store(name="train_schema", node=Train)
-    store.store(name="translate_schema", node=Translate)
-    store.store(name="evaluate_schema", node=Evaluate)
-    store.store(name="export_schema", node=Export)
+    for name, node in (("train", Train), ("translate", Translate), ("evaluate", Evaluate), ("export", Export)):
+        store.store(name=f"{name}_schema", node=node)
 
 
 def times(a: float, b: float) -> int:
-    """Raises ``UserError`` where a product of sizes is no size."""
+    """Multiply two numbers of a configuration, ``${times:a,b}``, to a size.
+
+    Raises:
+        UserError: the product is no integer.
+    """
     if (product := a * b) != round(product):
         raise UserError(f"a size of this arm would be {a} * {b} = {product:g}; give a scale whose sizes it divides.")
     return round(product)

@@ -1,4 +1,4 @@
-"""Whether a config's values are of the types that the constructors, which are its schema, ask for."""
+"""Check the types of a configuration against the annotations of the constructors that it names."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "true or fa
 
 
 def check_types(config: DictConfig, prefix: str = "") -> None:
-    """Raises ``UserError`` for the first value of a ``_target_`` that no type of its parameter admits.
+    """Check every value below a ``_target_`` against its parameter's annotation.
 
-    Parameters of other types than those of ``WORDS`` are left to their constructors.
+    Parameters of other types than those in ``WORDS`` are left to their constructors.
+
+    Raises:
+        UserError: the first value of another type.
     """
     hints = _hints(config["_target_"]) if "_target_" in config else {}
     for name in map(str, config):
         if OmegaConf.is_missing(config, name):
             continue
         value, key = config[name], f"{prefix}{name}"
-        if value is None and OmegaConf.is_interpolation(config, name):  # the run's folder, which is not known yet
-            continue
         if isinstance(value, DictConfig):
             check_types(value, f"{key}.")
             continue
@@ -46,7 +47,7 @@ def _hints(target: str) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """An integer is also a number, but a truth value is neither."""
+    """Whether a value is of a type. An integer is also a number; a truth value is neither."""
     if isinstance(value, bool) or hint is bool:
         return isinstance(value, bool) and hint is bool
     return isinstance(value, int | float if hint is float else hint)

@@ -1,88 +1,159 @@
-"""A run's configuration, checked before any text is read, and before any arm of a sweep is planned."""
+"""Check a configuration before any text is read, and before any arm of a sweep is planned."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
 import torch
-from hydra.utils import instantiate
+from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from triptych.config.composition import require_one_best, require_values
+from triptych import kernels
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError, require_at_least, require_one_of
 
-SOME_PIECES = 8
-"""Of a vocabulary, where only mistakes in a model's other sizes matter."""
+SMALL_VOCABULARY = 8
+"""Pieces of the vocabulary that a model is built with when only its other sizes are checked."""
+BUILT = ("model", "data", "tokenizer", "loss", "search")
+"""Groups whose option names the class that it configures."""
+OTHER_KEYS = {
+    "max_steps": "budget",
+    "max_epochs": "budget.epochs",
+    "accumulate_grad_batches": "batch.accumulate",
+    "val_check_interval": "validation.every",
+    "accelerator": "strategy",
+    "devices": "strategy",
+    "num_nodes": "strategy",
+    "strategy": "strategy",
+    "precision": "strategy",
+    "callbacks": "callbacks",
+    "logger": "logger",
+    "default_root_dir": "output",
+}
+"""Arguments of Lightning's Trainer, and the key that sets each instead of ``trainer.*``."""
+COUNTS = (
+    "batch.tokens",
+    "batch.accumulate",
+    "validation.every",
+    "validation.bleu_every",
+    "checkpoint.average",
+    "checkpoint.keep",
+    "search_tokens",
+    "log_every",
+    "strategy.devices",
+    "strategy.num_nodes",
+)
+"""Keys whose values are integers of at least 1."""
+FIXED_ARGUMENTS = (
+    "check_val_every_n_epoch",
+    "num_sanity_val_steps",
+    "use_distributed_sampler",
+    "enable_progress_bar",
+    "enable_model_summary",
+    "plugins",
+)
+"""Arguments of Lightning's Trainer that triptych sets itself."""
 
 
 def check(config: DictConfig) -> None:
-    """Checks what the schema cannot: that nothing is missing, types, values, and that the model, the loss, the searches
-    and the schedule can be built.
+    """Check what the schema cannot: missing keys, types, values, and whether the parts can be built.
 
     Raises:
         UserError: the first mistake.
-        hydra.errors.InstantiationException: from ``UserError``, a constructor's.
+        hydra.errors.InstantiationException: raised from the ``UserError`` of a constructor.
     """
     require_values(config)
     check_types(config)
-    _check_values(config)
+    _check_targets(config)
+    _check_budget(config)
+    _check_numbers(config)
+    _check_checkpoints(config)
+    _check_trainer(config)
+    require_one_best("search", config.search)
+    require_one_best("validation.search", config.validation.search)
     for part in (config.loss, config.search, config.validation.search, config.optimizer.schedule):
         instantiate(part)
-    on_meta(config.model, Vocabulary(SOME_PIECES, SOME_PIECES, config.tokenizer.joint, src_tag=4, tgt_tag=5))
+    vocabulary = Vocabulary(SMALL_VOCABULARY, SMALL_VOCABULARY, config.tokenizer.joint, src_tag=4, tgt_tag=5)
+    build_without_values(config.model, vocabulary)
 
 
-def on_meta(config: Any, vocabulary: Vocabulary) -> TranslationModel:
-    """The model of a config: its shapes, without values."""
+def build_without_values(model: Any, vocabulary: Vocabulary) -> TranslationModel:
+    """Build the model of a configuration on PyTorch's ``meta`` device: shapes alone, no memory."""
     with torch.device("meta"):
-        return instantiate(config, vocabulary=vocabulary)
+        return instantiate(model, vocabulary=vocabulary)
 
 
-def _check_values(config: DictConfig) -> None:
-    for key in ("model", "data", "tokenizer", "loss", "search"):
+def require_values(config: DictConfig) -> None:
+    """Raise ``UserError`` for keys that must be given and are not."""
+    missing = OmegaConf.missing_keys(config)
+    if missing:
+        raise UserError(f"{', '.join(f'{key}=…' for key in sorted(missing))} must be given.")
+
+
+def require_one_best(key: str, search: DictConfig) -> None:
+    """Raise ``UserError`` where a search returns several translations and only one can be scored."""
+    if (count := search.get("n_best", 1)) != 1:
+        raise UserError(f"{key}.n_best={count} is for `triptych translate`; here one translation is scored, so set 1.")
+
+
+def _check_targets(config: DictConfig) -> None:
+    """Check that every group that names a class names one that can be imported."""
+    for key in BUILT:
         if "_target_" not in config[key]:
             raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
-    directions = config.data.get("directions")
-    if OmegaConf.is_list(directions) and len(directions) > 1 and not config.tokenizer.joint:
-        raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
+    if not config.metric:
+        raise UserError("metric=[] leaves nothing to score translations by; choose one, such as metric=[bleu].")
+    lists = [(f"{group}.{name}", node) for group in ("metric", "callbacks") for name, node in config[group].items()]
+    for key, node in [*lists, *([("logger", config.logger)] if config.logger else [])]:
+        if not isinstance(node, DictConfig) or "_target_" not in node:
+            raise UserError(f"{key} has no _target_, the class that it configures.")
+        try:
+            get_object(node["_target_"])
+        except Exception as error:
+            reason = str(error.__cause__ or error).splitlines()[0].rstrip(".")
+            raise UserError(f"{key}._target_={node['_target_']} cannot be imported ({reason}).") from error
+
+
+def _check_budget(config: DictConfig) -> None:
     given = [key for key, value in config.budget.items() if value is not None]
     if len(given) != 1:
         raise UserError(
             f"budget has {' and '.join(given) or 'nothing'}; give exactly one of budget.steps, budget.epochs, "
             "budget.tokens and budget.flops, and set the others to null."
         )
-    require_one_best("search", config.search)
-    require_one_best("validation.search", config.validation.search)
-    if config.budget.flops is not None and not math.isfinite(config.budget.flops):
+    (unit,) = given
+    if unit == "flops" and not math.isfinite(config.budget.flops):
         raise UserError(f"budget.flops={config.budget.flops} is no number of FLOPs; give one.")
-    positive = {
-        f"budget.{given[0]}": math.floor(config.budget[given[0]]),  # FLOPs are more than an integer holds
-        "batch.tokens": config.batch.tokens,
-        "batch.accumulate": config.batch.accumulate,
-        "validation.every": config.validation.every,
-        "validation.bleu_every": config.validation.bleu_every,
-        "checkpoint.average": config.checkpoint.average,
-        "checkpoint.keep": config.checkpoint.keep,
-        "search_tokens": config.search_tokens,
-        "log_every": config.log_every,
-        "strategy.devices": config.strategy.devices,
-        "strategy.num_nodes": config.strategy.num_nodes,
-    }
-    for key, value in positive.items():
-        if not isinstance(value, int) or value < 1:
-            raise UserError(f"{key}={value} must be an integer of at least 1.")
-    for key in ("seed", "gradient_clip"):
-        if config[key] < 0:
-            raise UserError(f"{key}={config[key]} must be at least 0.")
+    _require_count(f"budget.{unit}", math.floor(config.budget[unit]))  # FLOPs are more than an integer holds
+
+
+def _check_numbers(config: DictConfig) -> None:
+    directions = config.data.get("directions")
+    if OmegaConf.is_list(directions) and len(directions) > 1 and not config.tokenizer.joint:
+        raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
+    for key in COUNTS:
+        _require_count(key, OmegaConf.select(config, key))
+    if config.seed < 0:
+        raise UserError(f"seed={config.seed} must be at least 0.")
     require_at_least(0, "strategy", workers=config.strategy.workers)
+    require_one_of(kernels.CHOICES, "strategy", kernels=config.strategy.kernels)
     if config.strategy.compile not in (None, True, False):
         raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
     edges = list(config.length_edges)
     if not edges or edges != sorted(set(edges)) or edges[0] < 1:
         raise UserError(f"length_edges={edges} must be positive and ascending.")
+
+
+def _require_count(key: str, value: Any) -> None:
+    if not isinstance(value, int) or value < 1:
+        raise UserError(f"{key}={value} must be an integer of at least 1.")
+
+
+def _check_checkpoints(config: DictConfig) -> None:
     if config.checkpoint.keep < config.checkpoint.average:
         raise UserError(
             f"checkpoint.average={config.checkpoint.average} needs as many checkpoints, and "
@@ -94,3 +165,22 @@ def _check_values(config: DictConfig) -> None:
             f"checkpoint.monitor=bleu needs a BLEU at every validation; set validation.bleu_every to 1, not "
             f"{config.validation.bleu_every}."
         )
+
+
+def _check_trainer(config: DictConfig) -> None:
+    """Check that ``trainer.*`` names arguments of Lightning's Trainer that no other key sets."""
+    clip = config.trainer.get("gradient_clip_val")
+    if clip is not None and not (isinstance(clip, int | float) and clip > 0):
+        raise UserError(f"trainer.gradient_clip_val={clip} must be a number above 0, or null for no clipping.")
+    others = [str(key) for key in config.trainer if key != "gradient_clip_val"]
+    if not others:
+        return
+    import lightning  # takes a second, and few need it here
+
+    known = inspect.signature(lightning.Trainer).parameters
+    for key in others:
+        if key in OTHER_KEYS:
+            raise UserError(f"trainer.{key} is set by {OTHER_KEYS[key]}; use that key.")
+        if key in FIXED_ARGUMENTS or key not in known:
+            free = sorted({*known} - {*OTHER_KEYS, *FIXED_ARGUMENTS, "self"})
+            raise UserError(f"trainer.{key} cannot be set; of Lightning's Trainer you can set {', '.join(free)}.")

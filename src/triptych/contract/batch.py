@@ -1,6 +1,6 @@
-"""Batch and Prediction: the two things that flow through every architecture.
+"""Batch and Prediction: the input and the output of every architecture.
 
-B sentences, S source and T target positions, N positions that carry a target, D features, V pieces.
+Shapes: B sentence pairs, S source and T target positions, N predicted tokens, D features, V vocabulary pieces.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from triptych.contract.vocabulary import EOS, PAD, LanguageTags
 
 @dataclass
 class Batch:
-    """Right-padded sentence pairs.
+    """Sentence pairs, padded on the right.
 
     Attributes:
-        src: (B, S) source ids, each row ends in ``</s>``.
-        tgt: (B, T) target ids, each row is ``<s> … </s>``. In a run of several directions, ``LanguageTags`` replace
-            the source's ``</s>`` and the target's ``<s>``, and count as those.
-        src_lengths: (B,) tokens of each source row, ``</s>`` counted.
-        tgt_lengths: (B,) tokens of each target row, ``<s>`` and ``</s>`` counted.
-        index: (B,) each pair's place in the corpus.
-        host_lengths: (2, B) both lengths again, in the host's memory: sizes that follow from them wait for no device.
-        step_tokens: (2,) source pieces (without ``</s>``) and predicted target tokens (without ``<s>``) of the whole
-            optimizer step that this batch belongs to, over all its accumulated batches and ranks.
+        src: (B, S) source ids; each row ends in ``</s>``.
+        tgt: (B, T) target ids; each row is ``<s> … </s>``. With several directions, language tags take the place of
+            the source's ``</s>`` and of the target's ``<s>`` (see ``LanguageTags``) and are counted in the same way.
+        src_lengths: (B,) number of tokens in each source row, ``</s>`` counted.
+        tgt_lengths: (B,) number of tokens in each target row, ``<s>`` and ``</s>`` counted.
+        index: (B,) position of each pair in the corpus.
+        host_lengths: (2, B) both lengths again, in CPU memory, so that computing a size from them never synchronises
+            with the device.
+        step_tokens: (2,) number of source pieces (without ``</s>``) and of predicted target tokens (without ``<s>``)
+            in the whole optimizer step of this batch, summed over its accumulated batches and ranks.
     """
 
     src: Tensor
@@ -50,9 +51,14 @@ class Batch:
         index: Sequence[int] | None = None,
         tags: Sequence[LanguageTags] | None = None,
     ) -> Batch:
-        """Pads bare pieces (no special ids) and adds ``<s>`` and ``</s>``, or the tags of each pair in their place.
+        """Build a padded batch from ids without special ids.
 
-        ``step_tokens`` counts this batch alone.
+        Adds ``<s>`` and ``</s>``, or the language tags of each pair instead. ``step_tokens`` counts this batch only.
+
+        Args:
+            src: source ids of each pair; ``tgt`` likewise.
+            index: positions of the pairs in the corpus; None for 0, 1, 2, …
+            tags: language tags of each pair; None for ``</s>`` and ``<s>``.
         """
         tags = [LanguageTags()] * len(src) if tags is None else tags
         rows_src = [torch.tensor([*ids, tag.src_end]) for ids, tag in zip(src, tags, strict=True)]
@@ -73,29 +79,32 @@ class Batch:
         return self.src.shape[0]
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
-        return self._each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+        """Return a copy with all tensors on a device. ``host_lengths`` stays in CPU memory."""
+        return self._map_tensors(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
-        return self._each(Tensor.pin_memory)
+        """Return a copy in page-locked memory. PyTorch's data loader calls this."""
+        return self._map_tensors(Tensor.pin_memory)
 
-    def _each(self, move: Callable[[Tensor], Tensor]) -> Batch:
-        tensors: dict[str, Any] = {name: move(x) for name, x in vars(self).items() if isinstance(x, Tensor)}
+    def _map_tensors(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        tensors: dict[str, Any] = {name: function(x) for name, x in vars(self).items() if isinstance(x, Tensor)}
         return replace(self, **tensors)
 
 
 @dataclass
 class Prediction:
-    """The N positions that carry a target, padding gone: first those of source tokens, then those of target tokens,
-    each ordered by sentence, then by position.
+    """Hidden vectors and targets of the N predicted tokens, without padding.
 
-    Logits are ``hidden @ weight.T``, made by the loss in chunks and never kept whole.
+    The predicted source tokens come first, then the predicted target tokens, both ordered by sentence and position.
+    Logits are ``hidden @ weight.T``. The loss computes them in chunks and never stores all of them.
 
     Attributes:
         hidden: (N, D) final hidden vectors.
-        weight: (V, D) the output projection.
-        targets: (N,) the ids to predict.
-        num_source: how many of the targets are source tokens (``L_AE``). A model that predicts them predicts exactly
-            ``src_lengths - 1`` a sentence; the others predict none.
+        weight: (V, D) output projection.
+        targets: (N,) ids to predict.
+        num_source: number of predicted source tokens, the first of ``targets`` (they make up the loss ``L_AE``). A
+            model that predicts the source predicts exactly ``src_lengths - 1`` tokens of each sentence; for other
+            models the number is 0.
     """
 
     hidden: Tensor

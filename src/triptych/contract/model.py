@@ -12,9 +12,6 @@ from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
 from triptych.errors import UserError
 
-Trace = dict[str, list[Tensor]]
-"""Attention weights by name, one (B, heads, queries, keys) tensor a layer, filled in by ``forward``."""
-
 
 @dataclass
 class AttentionMap:
@@ -38,40 +35,56 @@ class AttentionMap:
 
 
 class TranslationModel(nn.Module, ABC):
-    """An architecture. The frame trains, decodes, counts, draws and tests it through these methods alone.
+    """An architecture. The rest of the package trains, decodes, counts, draws and tests it by these methods alone.
 
-    It is also built on PyTorch's ``meta`` device, to be checked and measured, where a tensor has no values to be read.
+    A model is also built on PyTorch's ``meta`` device, to be checked and measured. A constructor must therefore not
+    depend on the values of tensors.
 
     Attributes:
-        sizes: arguments of the constructor, integers, by which ``match`` makes a model larger or smaller: groups of
-            them, the coarsest first; those of one group get one value.
+        sizes: integer arguments of the constructor by which ``match`` makes a model larger or smaller. Groups of them,
+            the coarsest first; the arguments of one group get one value.
     """
 
     sizes: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @abstractmethod
-    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
-        """Teacher forcing. With a ``trace``, attention takes the path that returns weights and stores them there."""
+    def forward(self, batch: Batch) -> Prediction:
+        """Predict every target token from those before it (teacher forcing)."""
 
     @abstractmethod
     def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
-        """Reads the sources (B, S), each ending in ``</s>`` or its tag, with lengths (B,): encode, or prefill."""
+        """Encode, or prefill, the sources.
+
+        Args:
+            src: (B, S) ids; each row ends in ``</s>``, or in the tag of its language.
+            src_lengths: (B,) tokens of each row, ``</s>`` counted.
+        """
 
     @abstractmethod
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """One decoding step: the last tokens (A * W,), first ``<s>`` or a tag, to logits (A * W, V) and a new state.
+        """Run one decoding step for W hypotheses of each of A sentences, side by side.
 
-        W hypotheses of each of A sentences, side by side. A state is stepped from once: it may be written into.
+        Args:
+            tokens: (A * W,) the last token of each hypothesis, first ``<s>`` or a language tag.
+            state: of ``start`` or of the previous step. It may be overwritten, so step from a state only once.
+
+        Returns:
+            Logits (A * W, V) of the next token, and the new state.
         """
 
     @abstractmethod
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
-        """The attention of every layer over the pairs of a batch; an empty list for a model without attention."""
+        """Return the attention of every layer over the pairs of a batch; an empty list for a model without attention.
+
+        ``triptych.layers.recording.record_attention`` records it during ``forward``.
+        """
 
     @abstractmethod
     def flops(self, src_length: int, tgt_length: int) -> int:
-        """Floating-point operations of one forward pass of one pair, two a multiply-add, matrix products alone,
-        the output projection (``hidden @ weight.T`` for every target of the ``Prediction``) included.
+        """Count the floating-point operations of one forward pass of one pair.
+
+        Matrix products alone are counted, two operations per multiply-add, the output projection
+        (``hidden @ weight.T`` for every target of the ``Prediction``) included.
 
         Args:
             src_length: source tokens, ``</s>`` counted (as ``Batch.src_lengths``).
@@ -79,24 +92,27 @@ class TranslationModel(nn.Module, ABC):
         """
 
     def source_prediction_flops(self, src_length: int) -> int:
-        """Of ``flops``, what predicting the source takes: a loss with lambda = 0 skips it. Most models predict none."""
+        """Count the part of ``flops`` that predicts source tokens, which a loss with lambda = 0 leaves out.
+
+        It is 0 for most models, which predict none.
+        """
         return 0
 
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
-        """Raises ``UserError`` where a pair of these lengths, as in ``flops``, is too long; most models take any."""
+        """Raise ``UserError`` if a pair of these lengths (as in ``flops``) is too long; most models take any length."""
 
     def ctranslate2(self) -> Any:
-        """The model as a ``ctranslate2.specs.ModelSpec`` without vocabularies, for ``triptych export``.
+        """Return the model as a ``ctranslate2.specs.ModelSpec`` without vocabularies, for ``triptych export``.
 
         Raises:
-            UserError: CTranslate2 has no form for it, or is not installed.
+            UserError: CTranslate2 has no form for the model, or is not installed.
         """
         raise UserError(f"CTranslate2 cannot run {type(self).__name__}; export a model of another architecture.")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compiles, by ``torch.compile`` with these arguments, what training repeats; most models leave it alone."""
+        """Compile by ``torch.compile`` with these arguments what training repeats; by default, nothing."""
 
     @property
     @abstractmethod
     def embedding_parameters(self) -> int:
-        """Parameters of embeddings and output projection, a shared matrix counted once."""
+        """Number of parameters of embeddings and output projection, a shared matrix counted once."""

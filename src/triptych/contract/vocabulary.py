@@ -1,4 +1,4 @@
-"""Special ids, those around a sentence pair, and what a model must know of a tokenizer."""
+"""Special ids, language tags, and what a model needs to know about a tokenizer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 """Ids of <pad>, <unk>, <s> and </s>, the same in every vocabulary."""
 
 SIDES = ("src", "tgt")
-"""Source and target, as keys and in the names of files."""
+"""Source and target, as keys and in file names."""
 
 
 class LanguageTags(NamedTuple):
-    """What a source ends in and what a target begins with.
+    """Last id of a source and first id of a target.
 
-    In a run of several directions they are the tags of the two languages, which say what is read and what is to be
-    written.
+    With one direction they are ``</s>`` and ``<s>``. With several directions they are the tags of the source and of
+    the target language, which tell the model what it translates from and into.
     """
 
     src_end: int = EOS
@@ -25,13 +25,14 @@ class LanguageTags(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What a model must know of the tokenizer.
+    """What a model needs to know about the tokenizer.
 
     Attributes:
-        src_size: pieces of the source's vocabulary; ``tgt_size`` likewise.
-        joint: whether the two are one.
-        src_tag: the language tag of a source that ends in ``</s>``; one that ends in a tag has said its own.
-        tgt_tag: the language tag of a target that begins with ``<s>``.
+        src_size: number of pieces in the source vocabulary, special ids included; ``tgt_size`` likewise.
+        joint: whether source and target share one vocabulary.
+        src_tag: id of the source language's tag, for a source that ends in ``</s>``. A source that ends in a language
+            tag uses that tag instead.
+        tgt_tag: id of the target language's tag, for a target that begins with ``<s>``.
     """
 
     src_size: int

@@ -1,7 +1,7 @@
-"""Which pairs share a batch, in which order the batches come, and a hash of what came.
+"""Group pairs into batches, order the batches, and hash the batches that were seen.
 
-The plan of an epoch is a function of the lengths, the budget, the seed and the epoch alone, so every architecture
-trains on the same batches in the same order, and so does a run that was interrupted.
+The batches of an epoch depend only on the lengths, the token budget, the seed and the epoch. Every architecture
+therefore trains on the same batches in the same order, and so does a run that was interrupted and resumed.
 """
 
 from __future__ import annotations
@@ -20,49 +20,59 @@ from triptych.contract.batch import Batch
 from triptych.errors import UserError
 
 Rows = NDArray[np.integer]
-"""(B,) the places in a store of the pairs of one batch."""
+"""(B,) positions in a store of the pairs of one batch."""
 Lengths = NDArray[np.integer]
-"""(n, 2) tokens of source and target, special tokens counted as in ``Batch``."""
+"""(n, 2) number of source and target tokens of each pair, special tokens counted as in ``Batch``."""
 
 
 def unique_length_pairs(lengths: Lengths) -> tuple[Lengths, NDArray[np.intp]]:
-    """The different rows of (n, 2) lengths, and for each of the n its place among them.
+    """Return the distinct rows of (n, 2) lengths, and for each of the n rows its position among the distinct ones.
 
-    Of a number that holds both sides, since NumPy takes minutes to sort millions of rows.
+    Both lengths are packed into one integer first: NumPy takes minutes to sort millions of two-column rows.
     """
-    packed, places = np.unique(lengths[:, 0].astype(np.int64) << 32 | lengths[:, 1], return_inverse=True)
-    return np.stack([packed >> 32, packed & (2**32 - 1)], axis=1), places
+    packed, inverse = np.unique(lengths[:, 0].astype(np.int64) << 32 | lengths[:, 1], return_inverse=True)
+    return np.stack([packed >> 32, packed & (2**32 - 1)], axis=1), inverse
 
 
-def plan(lengths: Lengths, tokens: int, seed: int, epoch: int) -> list[Rows]:
-    """The batches of one training epoch, every pair in exactly one, in random order.
+def plan_epoch(lengths: Lengths, tokens: int, seed: int, epoch: int) -> list[Rows]:
+    """Divide all pairs into the batches of one training epoch, in random order.
 
-    A batch holds pairs of similar length: pairs are sorted by the longer of their sides, then by both, ties in random
-    order, and cut. The cuts depend on the sorted lengths alone: every epoch has the same number of batches.
+    Pairs are sorted by the length of their longer side, then by both lengths, ties in random order, and then cut into
+    batches, so that a batch holds pairs of similar length. The number of batches is the same in every epoch, because
+    the cuts depend only on the sorted lengths.
 
     Args:
-        lengths: (n, 2) tokens of source and target, special tokens counted as in ``Batch``.
-        tokens: most padded tokens of a batch on either side: rows x the longest row (the papers' "25k source and 25k
-            target tokens").
+        lengths: (n, 2) number of source and target tokens, special tokens counted as in ``Batch``.
+        tokens: maximum number of padded tokens in a batch on either side, that is, rows times the longest row (the
+            papers' "25k source and 25k target tokens").
+        seed: seed of the random order.
+        epoch: number of the epoch, from 0; each has another order.
 
     Raises:
-        UserError: where a pair alone is over the budget.
+        UserError: a single pair is longer than ``tokens``.
     """
     random = np.random.default_rng([seed, epoch])
     shuffled = random.random(len(lengths)).argsort(kind="stable").astype(np.int32)
-    batches = _cut(_by_length(shuffled, lengths), lengths, tokens)
+    batches = _cut_into_batches(_sort_by_length(shuffled, lengths), lengths, tokens)
     return [batches[i] for i in random.permutation(len(batches))]
 
 
 def plan_sorted(lengths: Lengths, tokens: int) -> list[Rows]:
-    """The same without chance, longest pairs first: for validation and search."""
-    return _cut(_by_length(np.arange(len(lengths), dtype=np.int32), lengths), lengths, tokens)
+    """Divide all pairs into batches without randomness, longest pairs first, for validation and for search.
+
+    Args:
+        lengths: as for ``plan_epoch``; ``tokens`` likewise.
+
+    Raises:
+        UserError: a single pair is longer than ``tokens``.
+    """
+    return _cut_into_batches(_sort_by_length(np.arange(len(lengths), dtype=np.int32), lengths), lengths, tokens)
 
 
-def _by_length(order: Rows, lengths: Lengths) -> Rows:
-    """Pairs from long to short, those that are alike in the reverse of the order given.
+def _sort_by_length(order: Rows, lengths: Lengths) -> Rows:
+    """Sort pairs from long to short; pairs of equal lengths come in the reverse of the given order.
 
-    Sorted by the shorter side, then by the longer: two passes over 16 bits each, for which NumPy has a radix sort.
+    Two stable sorts, by the shorter and then by the longer side. NumPy has a radix sort for the 16-bit keys.
     """
     for key in (lengths.min(1), lengths.max(1)):
         narrow = key.astype(np.uint16) if key.max(initial=0) < 2**16 else key
@@ -70,8 +80,8 @@ def _by_length(order: Rows, lengths: Lengths) -> Rows:
     return order[::-1]
 
 
-def _cut(order: Rows, lengths: Lengths, tokens: int) -> list[Rows]:
-    """Cuts rows that are ordered from long to short: the first row of a batch says how many fit."""
+def _cut_into_batches(order: Rows, lengths: Lengths, tokens: int) -> list[Rows]:
+    """Cut pairs, sorted from long to short, into batches. The first pair of a batch decides how many fit."""
     longest = lengths.max(1)[order]
     if len(order) and longest[0] > tokens:
         raise UserError(
@@ -87,11 +97,11 @@ def _cut(order: Rows, lengths: Lengths, tokens: int) -> list[Rows]:
 
 
 class Window(NamedTuple):
-    """The batches of one optimizer step, over all ranks and accumulated batches.
+    """Batches of one optimizer step, over all ranks and accumulated batches.
 
     Attributes:
-        batches: rank after rank within an accumulated batch, one accumulated batch after the other.
-        tokens: (2,) their ``Batch.step_tokens``.
+        batches: the first accumulated batch of every rank, then the second of every rank, and so on.
+        tokens: (2,) ``Batch.step_tokens`` of these batches.
     """
 
     batches: list[Rows]
@@ -101,15 +111,15 @@ class Window(NamedTuple):
 class Stream:
     """All of training as one endless sequence of windows, epoch after epoch.
 
-    A window is ``size`` consecutive batches of an epoch's plan. The last one of an epoch is filled up from the plan's
-    beginning, so that every step is a whole one and no rank runs out before another.
+    A window is ``size`` consecutive batches of an epoch. The last window of an epoch is filled up with the epoch's
+    first batches, so that every optimizer step is complete and all ranks have equally many batches.
 
     Args:
-        lengths: (n, 2) as for ``plan``; ``tokens`` and ``seed`` likewise.
-        size: batches of a window: ranks x accumulated batches.
+        lengths: (n, 2) as for ``plan_epoch``; ``tokens`` and ``seed`` likewise.
+        size: number of batches in a window: ranks times accumulated batches.
 
     Attributes:
-        epoch_steps: windows of an epoch.
+        epoch_steps: number of windows, and so of optimizer steps, in an epoch.
     """
 
     def __init__(self, lengths: Lengths, *, tokens: int, seed: int, size: int) -> None:
@@ -117,11 +127,11 @@ class Stream:
         self.tokens = tokens
         self.seed = seed
         self.size = size
-        self._epoch, self._planned = 0, plan(lengths, tokens, seed, epoch=0)
-        self.epoch_steps = -(-len(self._planned) // size)
+        self._epoch, self._batches = 0, plan_epoch(lengths, tokens, seed, epoch=0)
+        self.epoch_steps = -(-len(self._batches) // size)
 
     def windows(self, first_step: int = 0) -> Iterator[Window]:
-        """The windows from a step on, counted from 0; none before it is made."""
+        """Yield the windows from an optimizer step on, counted from 0, without computing those before it."""
         epoch, first = divmod(first_step, self.epoch_steps)
         while True:
             batches = self._plan(epoch)
@@ -131,13 +141,17 @@ class Stream:
             epoch, first = epoch + 1, 0
 
     def _plan(self, epoch: int) -> list[Rows]:
-        """Kept until another epoch is asked for: of a large corpus it takes a while."""
+        """Return the batches of an epoch. The last epoch's are kept, since planning a large corpus takes seconds."""
         if epoch != self._epoch:
-            self._epoch, self._planned = epoch, plan(self.lengths, self.tokens, self.seed, epoch)
-        return self._planned
+            self._epoch, self._batches = epoch, plan_epoch(self.lengths, self.tokens, self.seed, epoch)
+        return self._batches
 
     def steps_for(self, tokens: int) -> int:
-        """The fewest steps that train on so many source and target tokens, counted as in ``Batch.step_tokens``."""
+        """Return the smallest number of steps that train on at least so many tokens.
+
+        Args:
+            tokens: source and target tokens together, counted as in ``Batch.step_tokens``.
+        """
         steps, seen = 0, 0
         for window in self.windows():
             if seen >= tokens:
@@ -146,13 +160,13 @@ class Stream:
         return steps
 
 
-class Planned(NamedTuple):
-    """One batch to be made.
+class PlannedBatch(NamedTuple):
+    """A batch before its ids are loaded.
 
     Attributes:
-        rows: places in the store.
-        step_tokens: (2,) as ``Batch.step_tokens``.
-        seed: for subword sampling, another one for every batch of training.
+        rows: (B,) positions of its pairs in the store.
+        step_tokens: (2,) ``Batch.step_tokens``.
+        seed: seed of subword sampling, different for every batch of training.
     """
 
     rows: Rows
@@ -160,15 +174,15 @@ class Planned(NamedTuple):
     seed: int
 
 
-class Sampler(torch.utils.data.Sampler[Planned]):
-    """One rank's share of the stream, which is dealt out to the ranks batch by batch.
+class Sampler(torch.utils.data.Sampler[PlannedBatch]):
+    """One rank's share of the stream, whose batches are dealt to the ranks in turn.
 
     Args:
-        stream: windows of ``accumulate * ranks`` batches.
-        steps: optimizer steps of the whole training.
-        first_step: the step to begin at, for a run that goes on.
-        accumulate: batches of each rank in a step.
-        rank: this rank, from 0.
+        stream: a stream of windows of ``accumulate * ranks`` batches.
+        steps: number of optimizer steps in the whole training.
+        first_step: step to start at, counted from 0; above 0 for a run that is resumed.
+        accumulate: number of batches of each rank in an optimizer step.
+        rank: number of this rank, from 0.
     """
 
     def __init__(self, stream: Stream, *, steps: int, first_step: int, accumulate: int, rank: int) -> None:
@@ -179,30 +193,35 @@ class Sampler(torch.utils.data.Sampler[Planned]):
         self.rank = rank
 
     def __len__(self) -> int:
-        """Batches of the whole training, those before ``first_step`` included: a resumed Lightning counts them too."""
+        """Number of this rank's batches in the whole training.
+
+        The batches before ``first_step`` are included, because Lightning counts them when it resumes.
+        """
         return self.steps * self.accumulate
 
-    def __iter__(self) -> Iterator[Planned]:
+    def __iter__(self) -> Iterator[PlannedBatch]:
         ranks = self.stream.size // self.accumulate
         for step, window in zip(range(self.first_step, self.steps), self.stream.windows(self.first_step), strict=False):
-            for place in range(self.rank, self.stream.size, ranks):
-                seed = np.random.SeedSequence([self.stream.seed, step, place]).generate_state(1)[0]
-                yield Planned(window.batches[place], window.tokens, int(seed))
+            for i in range(self.rank, self.stream.size, ranks):
+                seed = np.random.SeedSequence([self.stream.seed, step, i]).generate_state(1)[0]
+                yield PlannedBatch(window.batches[i], window.tokens, int(seed))
 
 
 @dataclass
 class TokenStream:
     """A running hash of batches: two runs with the same digest saw the same tokens in the same order.
 
-    ``digest`` is empty before the first batch, then 64 hexadecimal digits. Each is the SHA-256 of the one before and
-    the batch's pairs, ids and lengths, so it is all the state there is: ``TokenStream(digest)`` goes on where another
-    stream stopped.
+    The digest is the whole state, so ``TokenStream(digest)`` continues where another stream stopped.
+
+    Attributes:
+        digest: empty before the first batch, then 64 hexadecimal digits: the SHA-256 of the digest before and of the
+            batch's ids, lengths and positions in the corpus.
     """
 
     digest: str = ""
 
     def update(self, batch: Batch) -> None:
-        """Best called with a batch on the CPU: on a GPU it waits for the device."""
+        """Add a batch. Pass a batch on the CPU: reading one from a GPU synchronises with the device."""
         chained = hashlib.sha256(self.digest.encode())
         for tensor in (batch.index, batch.src_lengths, batch.tgt_lengths, batch.src, batch.tgt):
             chained.update(_little_endian(tensor))

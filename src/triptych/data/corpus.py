@@ -1,77 +1,83 @@
-"""Corpora: sentence pairs from files, checked, with a report of what the checks found.
-
-A pair with an empty side is dropped from training and kept everywhere else: a test set is never shortened, or its
-scores would not be the published test set's.
-"""
+"""Corpora: the sentence pairs of every split, from text files or from the built-in grammar, or a class of one's own."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
-from triptych.contract.vocabulary import SIDES
-from triptych.data import text_file as lines
 from triptych.data import toy
-from triptych.data.directions import Direction, Directions, Route
+from triptych.data.directions import Directions
+from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
+from triptych.data.text_file import digest_lines
+from triptych.data.text_reader import read_splits, test_sets
 from triptych.errors import UserError, require_at_least
-from triptych.files import replacing
-
-TRAIN, VALIDATION = "train", "validation"
-_FORMAT = 1
-"""Of the stored text; another one reads every file anew."""
-_BLOCK = 10_000
-"""Pairs checked and stored at a time."""
-
-
-class Pairs(NamedTuple):
-    """As many lines of one side as of the other: ``src[i]`` is translated by ``tgt[i]``."""
-
-    src: Sequence[str]
-    tgt: Sequence[str]
-
-
-class Section(NamedTuple):
-    """How so many consecutive pairs of a split are translated."""
-
-    route: Route
-    size: int
 
 
 @dataclass
 class Corpus:
-    """Checked sentence pairs, of one direction or of several one after the other.
+    """Sentence pairs of one direction, or of several directions one after the other.
+
+    To use data that the built-in corpora do not cover, write a subclass and name it as the ``_target_`` of a YAML file
+    in the config group ``data``; the other keys of the file are the arguments of its constructor. The constructor
+    loads the pairs and calls ``super().__init__`` with the attributes below::
+
+        class MyCorpus(Corpus):
+            def __init__(self, *, path: str) -> None:
+                ...
+                splits = {"train": Pairs(...), "validation": Pairs(...), "test": Pairs(...)}
+                super().__init__("mine", ("en", "fr"), splits)
+
+    Nothing has to be overridden. The pairs must meet these conditions:
+
+    - Both sides of a split are sequences of strings of equal length; lists will do.
+    - No line contains a line feed. Training pairs should have text on both sides.
+    - The same arguments give the same pairs each time: a run is identified by ``fingerprint`` and loads its corpus
+      again to be evaluated.
+    - The sequences can be pickled, because worker processes receive them. (For text that does not fit into memory, see
+      ``triptych.data.text_file``.)
+
+    Keys named ``dir``, ``url`` and ``cache`` say where text is. They are left out of the hash that identifies a run;
+    all other keys are part of it. A corpus of several directions also takes the keys ``src``, ``tgt``, ``directions``
+    and ``pivot`` of ``TextCorpus`` and passes ``sections``.
 
     Attributes:
-        name: of the source, for tables and cache folders.
-        languages: source and target language; of several directions, each language once.
-        splits: ``train``, ``validation`` and every test set, by name.
-        report: one line a check, with its counts.
-        max_length: training pairs with more pieces on either side are left out; ``None`` for no limit.
-        max_length_ratio: training pairs whose longer side has more than this many times the pieces of the shorter
-            are left out; ``None`` for no limit.
-        sections: how the pairs of each split are translated, in order; left out, all by the one direction.
+        name: name in tables and in cache folders.
+        languages: source and target language; with several directions, every language once.
+        splits: pairs of ``train``, ``validation`` and every test set, by name.
+        report: lines that describe how the pairs were made or checked. ``triptych train`` prints them.
+        max_length: maximum number of pieces on either side of a training pair, longer pairs are dropped; None for no
+            limit.
+        max_length_ratio: maximum number of pieces of a training pair's longer side per piece of its shorter side,
+            other pairs are dropped; None for no limit.
+        sections: consecutive pairs of each split that share a route; by default one section in the only direction.
 
     Raises:
-        UserError: where a direction of a split has no pairs, or a limit is below 1.
+        UserError: training or validation is missing, a split has no pairs or sides of unequal length, or a limit is
+            below 1.
     """
 
     name: str
     languages: tuple[str, ...]
     splits: dict[str, Pairs]
-    report: list[str]
+    report: list[str] = field(default_factory=list)
     max_length: int | None = None
     max_length_ratio: float | None = None
     sections: dict[str, list[Section]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for split, pairs in self.splits.items():
-            for route, size in self.sections.setdefault(split, [Section(self.languages, len(pairs.src))]):
+        if missing := [name for name in (TRAIN, VALIDATION) if name not in self.splits]:
+            raise UserError(f"data: the corpus '{self.name}' has no {missing[0]} split; add one to its splits.")
+        for split, (src, tgt) in self.splits.items():
+            if len(src) != len(tgt):
+                raise UserError(
+                    f"data: the {split} split of the corpus '{self.name}' has {len(src):,} source lines and"
+                    f" {len(tgt):,} target lines; line by line they must be translations of each other."
+                )
+            for route, size in self.sections.setdefault(split, [Section(self.languages, len(src))]):
                 if not size:
                     raise UserError(
                         f"data: the {split} split of the corpus '{self.name}' has no sentence pairs left, "
@@ -81,22 +87,23 @@ class Corpus:
 
     @property
     def test_names(self) -> list[str]:
+        """Names of the test sets, in order."""
         return [name for name in self.splits if name not in (TRAIN, VALIDATION)]
 
     @property
     def mixed(self) -> bool:
-        """Whether training is of several directions."""
+        """Whether training mixes several directions."""
         return len(self.sections[TRAIN]) > 1
 
     @cached_property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits over the languages, the names of the splits and every line."""
-        text = [[name, *map(lines.digest, pairs)] for name, pairs in self.splits.items()]
+        """Hash of the languages, the names of the splits and every line, as 16 hexadecimal digits."""
+        text = [[name, *map(digest_lines, pairs)] for name, pairs in self.splits.items()]
         return hashlib.sha256(json.dumps([self.languages, text]).encode()).hexdigest()[:16]
 
 
 class ToyCorpus(Corpus):
-    """The built-in corpus (``toy.py``): English and French sentences of a small grammar, made from ``seed``.
+    """The built-in corpus: English and French sentences of a small grammar (see ``toy.py``), generated from ``seed``.
 
     Args:
         train: number of sentence pairs; ``validation``, ``test`` and ``test_long`` likewise.
@@ -114,28 +121,28 @@ class ToyCorpus(Corpus):
         max_length: int | None,
         max_length_ratio: float | None,
     ) -> None:
-        made = toy.splits(seed=seed, train=train, validation=validation, test=test, test_long=test_long)
-        splits = {name: Pairs(*sides) for name, sides in made.items()}
+        generated = toy.splits(seed=seed, train=train, validation=validation, test=test, test_long=test_long)
+        splits = {name: Pairs(*sides) for name, sides in generated.items()}
         report = [f"{name}: {len(pairs.src):,} pairs made" for name, pairs in splits.items()]
         super().__init__("toy", (toy.LANGUAGES[0], toy.LANGUAGES[1]), splits, report, max_length, max_length_ratio)
 
 
 class TextCorpus(Corpus):
-    """Files of one sentence a line, ``{dir}/{prefix}.{language}``, plain or with ``.gz`` behind.
+    """Text files of one sentence per line: ``{dir}/{prefix}.{language}``, plain or with ``.gz`` appended.
 
     Args:
-        name: of the corpus.
-        src: source language of the test sets, the ending of its files; ``tgt`` likewise.
-        dir: the folder.
+        name: name of the corpus.
+        src: source language of the test sets, which is also the extension of its files; ``tgt`` likewise.
+        dir: folder of the files.
         train: prefix of the training files; ``validation`` likewise.
-        test: prefixes of the test sets; each names its set (without the folder, where it has one).
-        cache: where the checked text is kept, in its folder ``text``.
+        test: prefixes of the test sets. The last part of its path names each set.
+        cache: root of the cache; the checked text is kept in its folder ``text``.
         max_length: see ``Corpus``; ``max_length_ratio`` likewise.
-        directions: those of training and validation, see ``Directions.of``; ``pivot`` likewise.
+        directions: directions of training and validation, see ``Directions.of``; ``pivot`` likewise.
 
     Raises:
-        UserError: for directions that cannot be, a missing file, bytes that are not UTF-8, sides of unequal length or
-            an empty split.
+        UserError: the directions are malformed, a file is missing or is not UTF-8, the sides differ in length, or a
+            split is empty.
     """
 
     def __init__(
@@ -158,119 +165,3 @@ class TextCorpus(Corpus):
         chosen = Directions.of(directions, src, tgt, pivot)
         splits, sections, report = read_splits(Path(dir).expanduser(), prefixes, chosen, Path(cache).expanduser())
         super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections)
-
-
-def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
-    """Names of test sets to their prefixes.
-
-    Raises:
-        UserError: where ``data.test`` is not a list, or gives a name twice.
-    """
-    if isinstance(prefixes, str):
-        raise UserError(f"data.test={prefixes} must be a list of test sets, such as data.test=[{prefixes}].")
-    named: dict[str, str] = {}
-    for prefix in prefixes:
-        name = Path(prefix).name
-        if name in (*named, TRAIN, VALIDATION):
-            raise UserError(f"data.test names a set '{name}' that is already there; give its files another name.")
-        named[name] = prefix
-    return named
-
-
-def read_splits(
-    folder: Path, prefixes: dict[str, str], directions: Directions, cache: Path
-) -> tuple[dict[str, Pairs], dict[str, list[Section]], list[str]]:
-    """Reads and checks the files of every split (name to prefix); returns the splits, their sections and the report.
-
-    What was read is kept in the folder ``text`` of the cache, and opened from there until a file changes.
-
-    Raises:
-        UserError: as ``TextCorpus``.
-    """
-    splits: dict[str, Pairs] = {}
-    sections: dict[str, list[Section]] = {}
-    report: list[str] = []
-    for name, prefix in prefixes.items():
-        if name in (TRAIN, VALIDATION):
-            parts = [read_split(folder, name, prefix, direction, cache, report) for direction in directions.trained]
-            splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(lines.Joined, zip(*parts, strict=True)))
-            sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
-            sections[name] = [Section(direction, size) for direction, size in sizes]
-            continue
-        pairs = read_split(folder, name, prefix, directions.tested, cache, report)
-        for ending, route in directions.routes.items():
-            splits[name + ending], sections[name + ending] = pairs, [Section(route, len(pairs.src))]
-    return splits, sections, report
-
-
-def read_split(folder: Path, name: str, prefix: str, direction: Direction, cache: Path, report: list[str]) -> Pairs:
-    """The pairs of one direction of a split; lines are added to the report."""
-    src, tgt = (find_file(folder, prefix, language) for language in direction)
-    stored = store_text((src, tgt), cache, drop_empty=name == TRAIN)
-    read, empty = json.loads((stored / "counts.json").read_text())
-    report.append(f"{name}: {read:,} pairs read from {src.name} and {tgt.name}")
-    if empty:
-        report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if name == TRAIN else 'kept'}")
-    return Pairs(*(lines.Lines(stored / f"{side}.txt") for side in SIDES))
-
-
-def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool) -> Path:
-    """The folder that holds the checked lines of two files, which it makes unless they are as they were then."""
-    stats = [(str(file.resolve()), file.stat()) for file in files]
-    known = [[path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for path, stat in stats]
-    key = hashlib.sha256(json.dumps([_FORMAT, known, drop_empty]).encode()).hexdigest()[:16]
-    folder = cache / "text" / key
-    if not folder.exists():
-        with replacing(folder) as beside:
-            beside.mkdir()
-            writers = [lines.Writer(beside / f"{side}.txt") for side in SIDES]
-            counts = [0, 0]
-            pairs = read_pairs(files)
-            while block := list(islice(pairs, _BLOCK)):
-                filled = [pair for pair in block if all(pair)]
-                counts = [counts[0] + len(block), counts[1] + len(block) - len(filled)]
-                for writer, side in zip(writers, zip(*(filled if drop_empty else block), strict=True), strict=False):
-                    writer.add(side)
-            for writer in writers:
-                writer.close()
-            (beside / "counts.json").write_text(json.dumps(counts))
-    return folder
-
-
-def read_pairs(files: tuple[Path, Path]) -> Iterator[tuple[str, str]]:
-    """The lines of two files, side by side.
-
-    Raises:
-        UserError: as ``lines.read``, and where one file has more lines than the other.
-    """
-    sides = [lines.read(file) for file in files]
-    for number, (src, tgt) in enumerate(zip_longest(*sides)):
-        if src is None or tgt is None:
-            counts = [number, number]
-            longer = 1 if src is None else 0
-            counts[longer] += 1 + sum(1 for _ in sides[longer])
-            raise UserError(
-                f"{files[0]} has {counts[0]:,} lines and {files[1]} has {counts[1]:,}; line by line they must be"
-                " translations of each other."
-            )
-        yield src, tgt
-
-
-def find_file(folder: Path, prefix: str, language: str) -> Path:
-    """``{folder}/{prefix}.{language}`` or the same with ``.gz``.
-
-    Raises:
-        UserError: where both are there, or neither, naming the languages that are.
-    """
-    plain = folder / f"{prefix}.{language}"
-    there = [path for path in (plain, plain.with_name(f"{plain.name}.gz")) if path.is_file()]
-    if len(there) > 1:
-        raise UserError(f"data: both '{plain}' and '{there[1].name}' are there; keep one of them.")
-    if there:
-        return there[0]
-    if not plain.parent.is_dir():
-        raise UserError(f"data.dir: there is no folder '{plain.parent}'.")
-    stem = f"{plain.name.removesuffix(language)}"
-    others = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
-    known = f"'{prefix}' is there in {', '.join(sorted(others))}" if others else f"nothing there is named '{stem}*'"
-    raise UserError(f"data.dir={folder} has neither '{plain.name}' nor '{plain.name}.gz'; {known}.")

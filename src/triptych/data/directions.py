@@ -1,4 +1,4 @@
-"""Directions of translation: how a config names them, and what a run of several can be asked for."""
+"""Translation directions: how a config names them, and which languages a run can translate from and into."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from triptych.errors import UserError
 Direction = tuple[str, str]
 """Source and target language."""
 Route = tuple[str, ...]
-"""The languages from source to target, one or none between them."""
+"""Languages from source to target: two for a direct translation, three for one through a pivot."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """What a run is trained on, and what it is tested on.
+    """The directions that a run is trained on, and the one that it is tested on.
 
     Attributes:
-        trained: the directions that are mixed in training, or the one.
-        tested: the direction of the test sets; of several, it need not be a trained one.
-        pivot: the language that the test sets are also translated through, or ``None``.
+        trained: directions that training mixes, or the only one.
+        tested: direction of the test sets. With several directions it need not be a trained one (zero-shot).
+        pivot: language through which the test sets are translated a second time, or None.
 
     Raises:
-        UserError: the test sets ask for a language that no trained direction reads or writes.
+        UserError: the test sets need a source or target language that no trained direction has on that side.
     """
 
     trained: tuple[Direction, ...]
@@ -39,51 +39,60 @@ class Directions:
 
     @classmethod
     def of(cls, names: Sequence[str] | None, src: str, tgt: str, pivot: str | None) -> Directions:
-        """From the keys of a config's ``data``.
+        """Build the directions from the keys of a config's ``data`` section.
 
         Args:
-            names: ``data.directions``, such as ``[fr-en, en-de]``; None for ``src`` to ``tgt`` alone.
+            names: ``data.directions``, such as ``[fr-en, en-de]``; None for the single direction ``src`` to ``tgt``.
             src: ``data.src``; ``tgt`` and ``pivot`` likewise.
 
         Raises:
-            UserError: names that are none, or that contradict each other or the rest.
+            UserError: a name is malformed, or the keys contradict each other.
         """
         if names is None and pivot is not None:
             raise UserError(f"data.pivot={pivot} needs a run of several directions; name them in data.directions.")
-        return cls(((src, tgt),) if names is None else parse(names), (src, tgt), pivot)
+        return cls(((src, tgt),) if names is None else parse_directions(names), (src, tgt), pivot)
 
     @property
     def several(self) -> bool:
+        """Whether training mixes more than one direction."""
         return len(self.trained) > 1
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Each once, in the order in which the trained directions name them."""
+        """Every language of the trained directions once, in order of first appearance."""
         return tuple(dict.fromkeys(language for direction in self.trained for language in direction))
 
     @property
     def routes(self) -> dict[str, Route]:
-        """How each test set is translated, by what its name then ends in."""
+        """How the test sets are translated: the route for each suffix that is added to a test set's name."""
         (src, tgt), pivot = self.tested, self.pivot
         return {"": (src, tgt)} if pivot is None else {"": (src, tgt), f".via_{pivot}": (src, pivot, tgt)}
 
     def require(self, src: str, tgt: str, *, keys: tuple[str, str] = ("src", "tgt")) -> None:
-        """Raises ``UserError``, which names the keys, where training has not read ``src`` or not written ``tgt``."""
+        """Check that the run was trained on ``src`` as a source language and on ``tgt`` as a target language.
+
+        Args:
+            keys: names of the two values in the error message.
+
+        Raises:
+            UserError: it was not, or both are the same language.
+        """
         if src == tgt:
             raise UserError(f"{keys[0]} and {keys[1]} are both {src}; give two languages.")
-        for side, (key, language, does) in enumerate(zip(keys, (src, tgt), ("reads", "writes"), strict=True)):
+        for side, (key, language, role) in enumerate(zip(keys, (src, tgt), ("source", "target"), strict=True)):
             known = dict.fromkeys(direction[side] for direction in self.trained)
             if language not in known:
                 raise UserError(
-                    f"{key}={language}: no direction that is trained {does} it; choose one of {', '.join(known)}."
+                    f"{key}={language} is not a {role} language of any trained direction;"
+                    f" choose one of {', '.join(known)}."
                 )
 
 
-def parse(names: Sequence[str]) -> tuple[Direction, ...]:
-    """``[fr-en, en-de]`` as pairs of languages.
+def parse_directions(names: Sequence[str]) -> tuple[Direction, ...]:
+    """Parse names such as ``[fr-en, en-de]`` into pairs of languages.
 
     Raises:
-        UserError: no list, fewer than two, or a name that is no direction or that is there twice.
+        UserError: no list, fewer than two names, a malformed name, or a name given twice.
     """
     if isinstance(names, str):
         raise UserError(f"data.directions={names} must be a list, such as data.directions=[fr-en,en-de].")
@@ -92,15 +101,17 @@ def parse(names: Sequence[str]) -> tuple[Direction, ...]:
             f"data.directions=[{','.join(map(str, names))}] must name several; for one, set it to null, and give its "
             "languages as data.src and data.tgt."
         )
-    found: list[Direction] = []
+    directions: list[Direction] = []
     for name in map(str, names):
-        named = re.fullmatch(r"([^\s-]+)-([^\s-]+)", name)
-        if named is None:
-            raise UserError(f"data.directions has '{name}', which is no direction; write SOURCE-TARGET, such as fr-en.")
-        direction = named[1], named[2]
+        match = re.fullmatch(r"([^\s-]+)-([^\s-]+)", name)
+        if match is None:
+            raise UserError(
+                f"data.directions has '{name}', which is not a direction; write SOURCE-TARGET, such as fr-en."
+            )
+        direction = match[1], match[2]
         if direction[0] == direction[1]:
             raise UserError(f"data.directions has {name}, from a language to itself; give two languages.")
-        if direction in found:
+        if direction in directions:
             raise UserError(f"data.directions has {name} twice; leave one of them out.")
-        found.append(direction)
-    return tuple(found)
+        directions.append(direction)
+    return tuple(directions)

@@ -1,9 +1,11 @@
 """Multi30k, task 1: image captions in English, German, French and Czech.
 
-29,000 training and 1,014 validation pairs (Elliott et al. 2016, 2017; Barrault et al. 2018). The files are read from a
-folder that the user names, or fetched from the public repository multi30k/dataset once and kept. The SHA-256 of the
-English, German and French training, validation and 2016 test files is known here. That of the others (Czech, later test
-sets) is recorded beside the file by the first download and checked from then on.
+29,000 training and 1,014 validation pairs (Elliott et al. 2016, 2017; Barrault et al. 2018). The files come from a
+folder that the user names, or are downloaded once from the public repository multi30k/dataset and kept in the cache.
+
+Downloads are verified by SHA-256. The hashes of the English, German and French training, validation and 2016 test files
+are listed below. For the other files (Czech, and the later test sets) the first download stores its hash beside the
+file, and later downloads must match it.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
 
-from triptych.data.corpus import TRAIN, VALIDATION, Corpus, read_splits, test_sets
+from triptych.data.corpus import Corpus
 from triptych.data.directions import Directions
+from triptych.data.pairs import TRAIN, VALIDATION
+from triptych.data.text_reader import read_splits, test_sets
 from triptych.errors import UserError
 from triptych.files import replacing
 
@@ -29,7 +33,7 @@ TEST_SETS = {
     "test_2017_mscoco": ("en", "de", "fr"),
     "test_2018_flickr": ("en", "de", "fr", "cs"),
 }
-"""The test sets and the languages that each is there in."""
+"""Languages of each test set."""
 
 SHA256 = {
     "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
@@ -43,24 +47,24 @@ SHA256 = {
     "val.fr.gz": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
 }
 
-_TIMEOUT = 60
-"""Seconds without a byte after which a download is given up."""
+_TIMEOUT_SECONDS = 60
+"""A download fails when no byte has arrived for this long."""
 
 
 class Multi30k(Corpus):
-    """Any two of the languages, in either direction, or several directions.
+    """Multi30k between any two of its languages, or with several directions mixed.
 
     Args:
         src: source language of the test sets; ``tgt`` likewise.
-        dir: a folder with the files (``train.en.gz`` or ``train.en``, …), or ``None`` to fetch them.
-        url: the folder to fetch them from.
-        cache: where fetched files are kept, in its folder ``multi30k``, and checked text, in its folder ``text``.
+        dir: folder with the files (``train.en.gz`` or ``train.en``, …), or None to download them.
+        url: address of the folder to download from.
+        cache: root of the cache; downloads are kept in its folder ``multi30k``, checked text in its folder ``text``.
         test: names of test sets.
         max_length: see ``Corpus``; ``max_length_ratio`` likewise.
-        directions: those of training and validation, see ``Directions.of``; ``pivot`` likewise.
+        directions: directions of training and validation, see ``Directions.of``; ``pivot`` likewise.
 
     Raises:
-        UserError: for a language or a test set that is not there, a download that fails, and as ``TextCorpus``.
+        UserError: Multi30k lacks a language or a test set, a download fails, or as ``TextCorpus``.
     """
 
     def __init__(
@@ -90,7 +94,11 @@ class Multi30k(Corpus):
 
 
 def check_languages(directions: Directions, test: Sequence[str]) -> None:
-    """Raises ``UserError`` for a language or a test set that Multi30k does not have."""
+    """Check that Multi30k has the languages and the test sets.
+
+    Raises:
+        UserError: it lacks one of them.
+    """
     keys = dict(zip(directions.tested, ("data.src=", "data.tgt="), strict=True))
     for language in directions.languages:
         if language not in LANGUAGES:
@@ -101,23 +109,23 @@ def check_languages(directions: Directions, test: Sequence[str]) -> None:
             if name not in TEST_SETS:
                 raise UserError(f"data.test: Multi30k has no set '{name}'; allowed are {', '.join(TEST_SETS)}.")
             if language not in TEST_SETS[name]:
-                raise UserError(f"data.test: {name} is there in {', '.join(TEST_SETS[name])}, not in {language}.")
+                raise UserError(f"data.test: {name} exists in {', '.join(TEST_SETS[name])}, not in {language}.")
 
 
 def fetch(url: str, path: Path) -> None:
-    """Downloads ``url`` to ``path``, unless the right file is there.
+    """Download ``url`` to ``path``, unless ``path`` exists and has the expected SHA-256.
 
-    The right file has the SHA-256 that is known, or else the one that the first download recorded.
+    The expected hash is the one in ``SHA256``, or else the one that the first download stored beside the file.
 
     Raises:
-        UserError: for a download that fails, breaks off or has another SHA-256; no file is left then.
+        UserError: the download fails, is incomplete or has another hash; no file is left behind.
     """
     record = path.with_name(f"{path.name}.sha256")
     expected = SHA256.get(path.name) or (record.read_text().strip() if record.exists() else None)
     if path.exists() and _sha256(path.read_bytes()) == expected:
         return
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
             data = response.read()
     except (OSError, HTTPException) as error:
         raise UserError(
@@ -125,26 +133,30 @@ def fetch(url: str, path: Path) -> None:
             " data.dir."
         ) from error
     if expected is None:
-        _refuse_torn(data, url)
-        with replacing(record) as beside:
-            beside.write_text(f"{_sha256(data)}\n")
+        _require_gzip(data, url)
+        with replacing(record) as temporary:
+            temporary.write_text(f"{_sha256(data)}\n")
     elif _sha256(data) != expected:
         raise UserError(
             f"data: {url} has the SHA-256 {_sha256(data)} where {expected} is expected; try again, or name a folder"
             " that has the files with data.dir."
         )
-    with replacing(path) as beside:
-        beside.write_bytes(data)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
-def _refuse_torn(data: bytes, url: str) -> None:
-    """Before bytes whose SHA-256 nobody knows become the ones that are right."""
+def _require_gzip(data: bytes, url: str) -> None:
+    """Check a first download, whose hash is not known yet, before its hash is stored.
+
+    Raises:
+        UserError: the data is not a complete gzip file.
+    """
     try:
         gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(
-            f"data: what {url} sent is no whole gzip file ({error}); try again, or name a folder that has the files"
-            " with data.dir."
+            f"data: the download of {url} is not a complete gzip file ({error}); try again, or name a folder that has"
+            " the files with data.dir."
         ) from error
 
 

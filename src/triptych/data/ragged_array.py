@@ -1,4 +1,4 @@
-"""Sentences of unequal length in one flat array."""
+"""Rows of unequal length in one flat array."""
 
 from __future__ import annotations
 
@@ -10,25 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Ragged(NamedTuple):
-    """Bare ids of some sentences, one after the other: flat (pieces,), and their lengths (B,)."""
+class RaggedArray(NamedTuple):
+    """Ids of B sentences, stored one after the other.
+
+    Attributes:
+        flat: (sum of lengths,) ids of all sentences.
+        lengths: (B,) number of ids in each sentence.
+    """
 
     flat: NDArray[np.integer]
     lengths: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
-        """From a list of ids for each sentence."""
+    def from_rows(cls, rows: Sequence[Sequence[int]]) -> RaggedArray:
+        """Build the array from one list of ids per sentence."""
         lengths = np.fromiter(map(len, rows), np.int64, count=len(rows))
         return cls(np.fromiter(chain.from_iterable(rows), np.int32, count=int(lengths.sum())), lengths)
 
     def rows(self) -> list[NDArray[np.integer]]:
-        """The ids of each sentence."""
+        """Return the ids of each sentence as an array of its own."""
         return np.split(self.flat, np.cumsum(self.lengths)[:-1])
 
 
-def take(flat: NDArray[np.integer], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Ragged:
-    """The pieces ``flat[start : start + length]`` of each start and length (B,)."""
-    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    places += np.arange(len(places))
-    return Ragged(flat[places], lengths)
+def take_slices(flat: NDArray[np.integer], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> RaggedArray:
+    """Return the slices ``flat[start : start + length]`` as the rows of a ragged array.
+
+    Args:
+        flat: one-dimensional array to take from.
+        starts: (B,) first position of each slice.
+        lengths: (B,) length of each slice.
+    """
+    positions = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    positions += np.arange(len(positions))
+    return RaggedArray(flat[positions], lengths)

@@ -1,6 +1,7 @@
-"""Text by the line: read from files block by block, and kept on disk, so that a corpus of any size can be opened.
+"""Files of one sentence per line: read in blocks, stored on disk, and opened by memory map.
 
-Lines are split at ``\\n`` alone and lose only their outer white space.
+Lines end at ``\\n`` only and are stripped of white space at both ends. Nothing here holds a whole file in memory, so a
+corpus of any size can be opened.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ import numpy as np
 
 from triptych.errors import UserError
 
-_BYTES = 2**20
-"""Read at a time."""
-_LINES = 10_000
-"""Decoded at a time."""
+_BLOCK_BYTES = 2**20
+"""Number of bytes read from a file at a time."""
+_BLOCK_LINES = 10_000
+"""Number of stored lines decoded at a time."""
 
 
-def read(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, plain or gzip, without outer white space (nor a byte order mark).
+def read_lines(path: Path) -> Iterator[str]:
+    """Yield the stripped lines of a UTF-8 file, plain or gzip, without a byte order mark.
 
     Raises:
-        UserError: for a file that cannot be unpacked, or bytes that are not UTF-8, with the line's number.
+        UserError: the gzip file is broken, or bytes are not UTF-8 (the message gives the line number).
     """
     number, parts = 0, list[bytes]()
-    for block in _blocks(path):
+    for block in _read_blocks(path):
         whole, newline, rest = block.rpartition(b"\n")
         if newline:
             lines = _decode(path, b"".join([*parts, whole]), number)
@@ -44,17 +45,17 @@ def read(path: Path) -> Iterator[str]:
         yield from _decode(path, rest, number)
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _read_blocks(path: Path) -> Iterator[bytes]:
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         try:
-            while block := file.read(_BYTES):
+            while block := file.read(_BLOCK_BYTES):
                 yield block
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise UserError(f"{path} is not a whole gzip file; fetch or pack it again.") from error
+            raise UserError(f"{path} is not a complete gzip file; download or compress it again.") from error
 
 
 def _decode(path: Path, text: bytes, number: int) -> list[str]:
-    """Lines that come after ``number`` others."""
+    """Decode a block of lines. ``number`` is the number of lines before the block."""
     try:
         lines = text.decode().split("\n")
     except UnicodeDecodeError as error:
@@ -65,62 +66,67 @@ def _decode(path: Path, text: bytes, number: int) -> list[str]:
     return [line.strip() for line in lines]
 
 
-class _Stored(Sequence[str]):
-    """Lines of which any stretch can be had without the others."""
+class _LineSequence(Sequence[str]):
+    """A sequence of lines that loads any range of lines without loading the others.
+
+    Attributes:
+        digest: hash that identifies the text.
+    """
 
     digest: str
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, index: slice) -> list[str]: ...
 
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            start, stop, step = place.indices(len(self))
-            return self._between(start, stop) if step == 1 else [self[i] for i in range(start, stop, step)]
-        place = range(len(self))[place]
-        (line,) = self._between(place, place + 1)
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            return self._load(start, stop) if step == 1 else [self[i] for i in range(start, stop, step)]
+        index = range(len(self))[index]
+        (line,) = self._load(index, index + 1)
         return line
 
     @abstractmethod
-    def _between(self, start: int, stop: int) -> list[str]: ...
+    def _load(self, start: int, stop: int) -> list[str]:
+        """Return the lines from ``start`` up to, not including, ``stop``."""
 
 
-class Lines(_Stored):
-    """Lines on disk, as ``Writer`` has written them, by memory map.
+class LineFile(_LineSequence):
+    """Lines on disk, written by ``LineWriter`` and opened by memory map.
 
     Attributes:
-        digest: SHA-256 of the text.
+        digest: SHA-256 of the text, as 64 hexadecimal digits.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._text = _map(path)
+        self._text = _map_file(path)
         self._ends = np.load(path.with_suffix(".ends.npy"), mmap_mode="r").view(np.ndarray)
         self.digest = path.with_suffix(".sha256").read_text()
 
-    def __reduce__(self) -> tuple[type[Lines], tuple[Path]]:
-        # A worker process opens the map anew instead of being sent a copy of the text.
-        return Lines, (self._path,)
+    def __reduce__(self) -> tuple[type[LineFile], tuple[Path]]:
+        # A worker process opens its own memory map instead of receiving a copy of the text.
+        return LineFile, (self._path,)
 
     def __len__(self) -> int:
         return len(self._ends)
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), _LINES):
-            yield from self._between(start, min(start + _LINES, len(self)))
+        for start in range(0, len(self), _BLOCK_LINES):
+            yield from self._load(start, min(start + _BLOCK_LINES, len(self)))
 
-    def _between(self, start: int, stop: int) -> list[str]:
+    def _load(self, start: int, stop: int) -> list[str]:
         if stop <= start:
             return []
         begin = int(self._ends[start - 1]) if start else 0
         return self._text[begin : int(self._ends[stop - 1]) - 1].decode().split("\n")
 
 
-class Joined(_Stored):
-    """Lines one after the other that stay where they are.
+class ConcatenatedLines(_LineSequence):
+    """Several sequences of lines as one, without copying them.
 
     Attributes:
         digest: SHA-256 of the digests of the parts.
@@ -129,7 +135,7 @@ class Joined(_Stored):
     def __init__(self, parts: Sequence[Sequence[str]]) -> None:
         self._parts = list(parts)
         self._starts = [0, *accumulate(map(len, parts))]
-        self.digest = hashlib.sha256("".join(map(digest, parts)).encode()).hexdigest()
+        self.digest = hashlib.sha256("".join(map(digest_lines, parts)).encode()).hexdigest()
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -137,7 +143,7 @@ class Joined(_Stored):
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._parts)
 
-    def _between(self, start: int, stop: int) -> list[str]:
+    def _load(self, start: int, stop: int) -> list[str]:
         ranges = [
             part[max(start - first, 0) : max(stop - first, 0)]
             for first, part in zip(self._starts, self._parts, strict=False)
@@ -145,13 +151,16 @@ class Joined(_Stored):
         return list(chain.from_iterable(ranges))
 
 
-def _map(path: Path) -> mmap.mmap | bytes:
+def _map_file(path: Path) -> mmap.mmap | bytes:
     with path.open("rb") as file:  # an empty file cannot be mapped
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
 
 
-class Writer:
-    """Writes lines that none has a line feed, for ``Lines`` to read."""
+class LineWriter:
+    """Write lines to disk for ``LineFile``. No line may contain a line feed.
+
+    ``close`` writes two more files: the end of each line in bytes (``.ends.npy``) and the SHA-256 (``.sha256``).
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -160,6 +169,7 @@ class Writer:
         self._lengths: list[np.ndarray] = []
 
     def add(self, lines: Sequence[str]) -> None:
+        """Append lines."""
         encoded = [f"{line}\n".encode() for line in lines]
         text = b"".join(encoded)
         self._file.write(text)
@@ -167,15 +177,16 @@ class Writer:
         self._lengths.append(np.fromiter(map(len, encoded), np.int32, count=len(encoded)))
 
     def close(self) -> None:
+        """Finish the file; ``LineFile`` can open it from then on."""
         self._file.close()
         lengths = np.concatenate(self._lengths or [np.empty(0, np.int32)])
         np.save(self._path.with_suffix(".ends.npy"), np.cumsum(lengths, dtype=np.int64))
         self._path.with_suffix(".sha256").write_text(self._digest.hexdigest())
 
 
-def digest(lines: Sequence[str]) -> str:
-    """SHA-256 of lines, wherever they are: what ``Lines.digest`` is, of a list."""
-    if isinstance(lines, _Stored):
+def digest_lines(lines: Sequence[str]) -> str:
+    """Return the SHA-256 of lines: the stored ``digest`` of lines on disk, or the same hash computed from a list."""
+    if isinstance(lines, _LineSequence):
         return lines.digest
     text = hashlib.sha256()
     for line in lines:

@@ -1,14 +1,14 @@
 """SentencePiece tokenizers (Kudo and Richardson 2018, https://aclanthology.org/D18-2012): text to ids and back.
 
-Every vocabulary begins with ``<pad> <unk> <s> </s>`` (ids 0 to 3, see ``batch.py``), then the language tags (ids 4 and
-5, and on from there in a run of more languages). The tags are control symbols, which SentencePiece never produces from
-text: a sentence that contains ``<en>`` is spelled out of ordinary pieces.
+Every vocabulary begins with ``<pad> <unk> <s> </s>`` (ids 0 to 3, see ``contract/vocabulary.py``), followed by the
+language tags (ids 4 and 5, and more in a run of more languages). The tags are control symbols, which SentencePiece
+never produces from text: a sentence that contains ``<en>`` is encoded as ordinary pieces.
 
-Text is taken as it is: the normalisation rule is ``identity``, spaces are kept and every character of the training
-text gets a piece, so that decoding gives back what was encoded. SentencePiece's usual rule, ``nmt_nfkc``, rewrites
-quotes, spaces and widths, and a reference that has been through it is no longer the published one. With
-``byte_fallback`` the round trip holds for any text; without it a character that training never saw becomes ``<unk>``.
-The one exception is ``▁`` (U+2581), SentencePiece's own sign for a space, which comes back as a space.
+Text is not normalised: the normalisation rule is ``identity``, spaces are kept and every character of the training
+text has a piece, so decoding restores the encoded text. SentencePiece's default rule, ``nmt_nfkc``, rewrites quotes,
+spaces and widths, so that references would no longer be the published ones. With ``byte_fallback`` any text is
+restored; without it a character that is not in the training text becomes ``<unk>``. One exception: ``▁`` (U+2581),
+SentencePiece's symbol for a space, is decoded as a space.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from typing import Protocol
 import sentencepiece
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK, LanguageTags, Vocabulary
-from triptych.data.text_file import digest
+from triptych.data.text_file import digest_lines
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.files import replacing
 
 SRC_TAG, TGT_TAG = 4, 5
-"""Ids of the first two language tags in every vocabulary: source and target, where there is one direction."""
+"""Ids of the first two language tags in every vocabulary. With one direction: the source's and the target's."""
 
 ALGORITHMS = ("bpe", "unigram", "char")
 
-_SETTINGS = "tokenizer.json"
+_SETTINGS_FILE = "tokenizer.json"
 
 
 class ParallelText(Protocol):
-    """What training a tokenizer needs of a corpus: the languages, and the lines of both sides of each split."""
+    """What training a tokenizer needs from a corpus: the languages, and the lines of both sides of every split."""
 
     @property
     def languages(self) -> tuple[str, ...]: ...
@@ -48,8 +48,8 @@ class ParallelText(Protocol):
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What identifies a trained tokenizer, kept beside its models."""
+class TokenizerSettings:
+    """Settings of a trained tokenizer, stored as JSON beside its models; ``Tokenizer`` describes the fields."""
 
     name: str
     algorithm: str
@@ -61,20 +61,24 @@ class Settings:
 
 
 class Tokenizer:
-    """Two trained vocabularies, or one shared by both sides.
+    """A trained tokenizer, with one vocabulary for both sides or one for each.
+
+    Args:
+        settings: settings of the tokenizer.
+        models: serialised SentencePiece models: ``joint``, or ``src`` and ``tgt``.
 
     Attributes:
-        name: for tables, such as ``bpe-joint-8000``.
+        name: name in tables, such as ``bpe-joint-8000``.
         algorithm: one of ``ALGORITHMS``.
-        fingerprint: 16 hexadecimal digits over the settings and the training text.
-        languages: source and target language, or all of a run of several directions, in the order of their tags.
+        fingerprint: hash of the settings and the training text, 16 hexadecimal digits.
+        languages: source and target language, or all languages of several directions, in the order of their tags.
         joint: whether both sides share one vocabulary.
-        sampling: the strength of subword sampling in training, 0 for none.
-        lines: how many lines it was trained on.
-        vocabulary: what a model must know.
+        sampling: strength of subword sampling in training, 0 for none.
+        lines: number of lines that the tokenizer was trained on.
+        vocabulary: sizes and tags, for the model.
     """
 
-    def __init__(self, settings: Settings, models: Mapping[str, bytes]) -> None:
+    def __init__(self, settings: TokenizerSettings, models: Mapping[str, bytes]) -> None:
         self.name = settings.name
         self.algorithm = settings.algorithm
         self.fingerprint = settings.fingerprint
@@ -82,7 +86,7 @@ class Tokenizer:
         self.joint = settings.joint
         self.sampling = settings.sampling
         self.lines = settings.lines
-        self._silent = frozenset((PAD, BOS, EOS, *map(self.tag, self.languages)))
+        self._not_decoded = frozenset((PAD, BOS, EOS, *map(self.tag, self.languages)))
         self._settings = settings
         self._models = dict(models)
         loaded = {name: sentencepiece.SentencePieceProcessor(model_proto=model) for name, model in models.items()}
@@ -96,91 +100,109 @@ class Tokenizer:
         )
 
     def tag(self, language: str) -> int:
-        """The id of a language's tag, the same in every vocabulary.
+        """Return the id of a language's tag, the same on both sides.
 
         Raises:
-            UserError: a language that has none.
+            UserError: the tokenizer has no tag for the language.
         """
         if language not in self.languages:
             raise UserError(f"the tokenizer has no tag <{language}>; its languages are {', '.join(self.languages)}.")
         return SRC_TAG + self.languages.index(language)
 
     def tags(self, src: str, tgt: str) -> LanguageTags:
-        """Those of a pair in a run of several directions: the tags of its languages."""
+        """Return the tags of a pair of languages, for a run of several directions.
+
+        Raises:
+            UserError: the tokenizer has no tag for one of the languages.
+        """
         return LanguageTags(self.tag(src), self.tag(tgt))
 
     def encode(self, lines: Sequence[str], side: str, threads: int = -1) -> list[list[int]]:
-        """Text to bare ids, without ``<s>``, ``</s>`` or a tag; an empty line gives an empty list.
+        """Encode lines as ids, without ``<s>``, ``</s>`` or language tags. An empty line gives an empty list.
 
         Args:
+            lines: text to encode.
             side: ``src`` or ``tgt``.
-            threads: to encode with; -1 for as many as there are cores.
+            threads: number of threads; -1 for one per CPU core.
         """
         return self._processors[side].encode(list(lines), num_threads=threads)
 
     def sample(self, lines: Sequence[str], side: str, seed: int) -> list[list[int]]:
-        """The same, of each line a segmentation that is drawn, as a function of all lines and of ``seed``.
+        """Encode lines with randomly drawn segmentations, determined by ``seed`` and all the lines together.
 
-        By BPE dropout (Provilkov et al. 2020) with probability ``sampling``, or from the unigram lattice (Kudo 2018)
-        with smoothing ``sampling``.
+        Segmentations are drawn by BPE dropout (Provilkov et al. 2020) with probability ``sampling``, or from the
+        unigram lattice (Kudo 2018) with smoothing ``sampling``.
 
         Args:
-            seed: of its lower 32 bits.
+            lines: text to encode.
+            side: ``src`` or ``tgt``.
+            seed: seed of the draws; its lower 32 bits are used.
         """
         sentencepiece.set_random_generator_seed(seed % 2**32)
-        drawn = {"enable_sampling": True, "alpha": self.sampling, "nbest_size": -1}
-        # The seed holds for new threads alone: a single line would be drawn in this one. Every further thread would
-        # start from the same seed.
-        return self._processors[side].encode([*lines, ""], num_threads=1, **drawn)[:-1]
+        options = {"enable_sampling": True, "alpha": self.sampling, "nbest_size": -1}
+        # SentencePiece applies the seed to new threads only, and encodes a single line in the current thread: hence
+        # the extra empty line. More than one thread would each start from the same seed.
+        return self._processors[side].encode([*lines, ""], num_threads=1, **options)[:-1]
 
     def decode(self, ids: Sequence[Sequence[int]], side: str) -> list[str]:
-        """Ids to text. Special ids are dropped, except ``<unk>``, which shows as `` ⁇ ``."""
-        return self._processors[side].decode([[int(i) for i in row if i not in self._silent] for row in ids])
+        """Decode ids to text. Special ids are dropped, except ``<unk>``, which becomes `` ⁇ ``."""
+        return self._processors[side].decode([[int(i) for i in row if i not in self._not_decoded] for row in ids])
 
     def pieces(self, ids: Sequence[int], side: str) -> list[str]:
-        """One name an id, special ids included (``<s>``, ``<en>``): for plots and for BLEU over pieces."""
+        """Return the piece of each id, special ids included (``<s>``, ``<en>``), for plots and for BLEU over pieces."""
         return self._processors[side].id_to_piece([int(i) for i in ids])
 
     def vocabulary_pieces(self, side: str) -> list[str]:
-        """The name of every id of a side, in order."""
+        """Return the whole vocabulary of a side: the piece of every id, in order."""
         return self.pieces(range(self._processors[side].get_piece_size()), side)
 
     def save(self, folder: Path) -> None:
-        """Writes the models and, last, the settings that make the folder a tokenizer."""
+        """Write the models and the settings to a folder.
+
+        The settings come last: a folder without them is incomplete, and ``load`` refuses it.
+        """
         for name, model in self._models.items():
             with replacing(folder / f"{name}.model") as path:
                 path.write_bytes(model)
-        with replacing(folder / _SETTINGS) as path:
+        with replacing(folder / _SETTINGS_FILE) as path:
             path.write_text(json.dumps(asdict(self._settings), indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Tokenizer:
-        """Raises ``UserError`` where ``folder`` holds no tokenizer."""
+        """Load a tokenizer that ``save`` has written.
+
+        Raises:
+            UserError: the folder holds no tokenizer, or one of another version of triptych.
+        """
         try:
-            stored = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
-            settings = Settings(**{**stored, "languages": tuple(stored["languages"])})
+            stored = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
+            settings = TokenizerSettings(**{**stored, "languages": tuple(stored["languages"])})
             names = ("joint",) if settings.joint else SIDES
             return cls(settings, {name: (folder / f"{name}.model").read_bytes() for name in names})
         except FileNotFoundError as error:
             raise UserError(f"'{folder}' holds no tokenizer: {Path(error.filename).name} is missing.") from error
         except TypeError as error:
-            raise UserError(f"'{folder}' is of another version of triptych, and this one cannot read it.") from error
+            raise UserError(
+                f"'{folder}' was written by another version of triptych; load it with that version."
+            ) from error
 
 
 class SentencePieceTrainer:
-    """Settings of a tokenizer, ready to be trained on a corpus.
+    """Train a tokenizer on a corpus.
+
+    The fingerprint of the tokenizer is a hash of this object's attributes in order, so a new attribute changes it.
 
     Args:
         algorithm: ``bpe`` (Sennrich et al. 2016), ``unigram`` (Kudo 2018) or ``char``.
-        joint: one vocabulary for both sides, or one each.
-        byte_fallback: spell unknown characters as UTF-8 bytes (256 more pieces) instead of ``<unk>``.
-        vocab_size: pieces of each vocabulary, special ids counted, met exactly; ``char`` takes every character of
-            the training text and has none.
-        train_lines: most lines of a side that it is trained on, evenly spaced; None for all.
-        sampling: BPE dropout probability or unigram smoothing in training, 0 for none; ``char`` has none.
+        joint: whether both sides share one vocabulary.
+        byte_fallback: whether to encode unknown characters as UTF-8 bytes (256 more pieces) instead of ``<unk>``.
+        train_lines: maximum number of lines of each side to train on, evenly spaced over the text; None for all.
+        vocab_size: exact number of pieces in each vocabulary, special ids included; None for ``char``, which takes
+            every character of the training text.
+        sampling: BPE dropout probability or unigram smoothing in training, 0 for none; always 0 for ``char``.
 
     Raises:
-        UserError: for an unknown algorithm or an option that the algorithm does not have.
+        UserError: the algorithm is unknown, or lacks an option that is given.
     """
 
     def __init__(
@@ -209,19 +231,19 @@ class SentencePieceTrainer:
         self.sampling = sampling
 
     def fit(self, corpus: ParallelText, cache: Path) -> Tokenizer:
-        """The tokenizer of the training split, trained once and then loaded from ``cache``.
+        """Return the tokenizer of the training split: train it on the first call, load it from ``cache`` later.
 
         Raises:
-            UserError: where ``vocab_size`` does not fit the training text, with the bound.
+            UserError: ``vocab_size`` is too large or too small for the training text; the message gives the bound.
         """
         src, tgt = corpus.splits["train"]
         fingerprint = self._fingerprint(corpus.languages, src, tgt)
         folder = Path(cache).expanduser() / "tokenizers" / fingerprint
         if not folder.exists():
-            sides = {"src": self._sample(src), "tgt": self._sample(tgt)}
+            sides = {"src": self._select_lines(src), "tgt": self._select_lines(tgt)}
             texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
             models = {name: self._train(lines, corpus.languages) for name, lines in texts.items()}
-            settings = Settings(
+            settings = TokenizerSettings(
                 name=self._name(models),
                 algorithm=self.algorithm,
                 fingerprint=fingerprint,
@@ -230,15 +252,16 @@ class SentencePieceTrainer:
                 sampling=self.sampling,
                 lines=sum(map(len, texts.values())),
             )
-            with replacing(folder) as beside:
-                Tokenizer(settings, models).save(beside)
+            with replacing(folder) as temporary:
+                Tokenizer(settings, models).save(temporary)
         return Tokenizer.load(folder)
 
     def _fingerprint(self, languages: tuple[str, ...], *texts: Sequence[str]) -> str:
-        identity = [sentencepiece.__version__, vars(self), languages, *map(digest, texts)]
+        identity = [sentencepiece.__version__, vars(self), languages, *map(digest_lines, texts)]
         return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
 
-    def _sample(self, lines: Sequence[str]) -> Sequence[str]:
+    def _select_lines(self, lines: Sequence[str]) -> Sequence[str]:
+        """Return at most ``train_lines`` lines, evenly spaced."""
         if self.train_lines is None or len(lines) <= self.train_lines:
             return lines
         return [lines[i * len(lines) // self.train_lines] for i in range(self.train_lines)]
@@ -265,9 +288,9 @@ class SentencePieceTrainer:
                 normalization_rule_name="identity",
                 remove_extra_whitespaces=False,
                 character_coverage=1.0,
-                # Longer lines would silently be left out; less than 10 is refused.
+                # SentencePiece silently skips longer lines, and rejects a value below 10.
                 max_sentence_length=max(10, 1 + max(len(line.encode()) for line in lines)),
-                # The sums of the unigram model depend on how the text is split over threads.
+                # Fixed, because the unigram model depends on how the text is divided among threads.
                 num_threads=4,
                 minloglevel=2,
             )
@@ -276,12 +299,12 @@ class SentencePieceTrainer:
         return model.getvalue()
 
     def _explain(self, message: str) -> Exception:
-        """SentencePiece's complaint about the vocabulary's size as a ``UserError``, any other as it is."""
+        """Turn SentencePiece's error about the vocabulary size into a ``UserError``; keep any other error."""
         given = f"tokenizer.vocab_size={self.vocab_size}"
-        if found := re.search(r"too high .* <= (\d+)", message):
-            return UserError(f"{given} is more than the training text can fill; at most {found[1]} is allowed.")
-        if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        if match := re.search(r"too high .* <= (\d+)", message):
+            return UserError(f"{given} is more than the training text can fill; at most {match[1]} is allowed.")
+        if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
             return UserError(
-                f"{given} has no room for every character of the training text; at least {found[1]} is needed."
+                f"{given} has no room for every character of the training text; at least {match[1]} is needed."
             )
         return RuntimeError(message)

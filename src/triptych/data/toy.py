@@ -1,8 +1,8 @@
-"""A built-in English-French corpus, made in seconds from a seed: sentences drawn from a synchronous grammar.
+"""A built-in English-French corpus: sentences drawn from a synchronous grammar, generated in seconds from a seed.
 
-It has what makes translation between the two languages more than a dictionary: agreement across a clause, adjectives
-on either side of the noun, ne … pas, clitics before the verb, elision and contraction, questions, relative clauses.
-Each source has one translation, and ``test_long`` holds sentences longer than any in training.
+Translating it takes more than a dictionary: agreement across a clause, adjectives on either side of the noun, ne … pas,
+clitics before the verb, elision and contraction, questions, relative clauses. Each source sentence has exactly one
+translation. The split ``test_long`` has sentences longer than any in training.
 """
 
 from __future__ import annotations
@@ -29,10 +29,20 @@ from triptych.data.toy_lexicon import (
     Determiner,
     Verb,
 )
-from triptych.data.toy_structure import Agreement, Both, Clause, Clitic, NounPhrase, Phrase, Place, Pronoun, Sentence
+from triptych.data.toy_structure import (
+    Agreement,
+    Clause,
+    Clitic,
+    Coordination,
+    NounPhrase,
+    Phrase,
+    Place,
+    Pronoun,
+    Sentence,
+)
 from triptych.errors import UserError
 
-Pairs = tuple[list[str], list[str]]
+ToySplit = tuple[list[str], list[str]]
 """English lines and their French translations, in the same order."""
 
 T = TypeVar("T")
@@ -40,9 +50,9 @@ T = TypeVar("T")
 LANGUAGES = ("en", "fr")
 
 SHORT = range(3, 26)
-"""Words that a sentence may have, on either side and a lone "?" counted, in training, validation and test."""
+"""Allowed number of words on either side in training, validation and test; a separate "?" counts as a word."""
 LONG = range(27, 46)
-"""Likewise in test_long: without its "?", such a sentence is still longer than any in training."""
+"""Allowed number of words in test_long. Even without its "?", such a sentence is longer than any in training."""
 
 I = Pronoun("I", "je", Agreement(first=True))  # noqa: E741
 WE = Pronoun("we", "nous", Agreement(first=True, plural=True))
@@ -55,19 +65,30 @@ ME, US = (
 )
 
 QUESTIONS = (Phrase("", "est-ce que"), Phrase("why", "pourquoi est-ce que"))
-NOW = (Phrase("today ,", "aujourd'hui ,"), Phrase("every day ,", "chaque jour ,"), Phrase("often ,", "souvent ,"))
-THEN = (Phrase("yesterday ,", "hier ,"), Phrase("this morning ,", "ce matin ,"))
+PRESENT_OPENINGS = (
+    Phrase("today ,", "aujourd'hui ,"),
+    Phrase("every day ,", "chaque jour ,"),
+    Phrase("often ,", "souvent ,"),
+)
+PAST_OPENINGS = (Phrase("yesterday ,", "hier ,"), Phrase("this morning ,", "ce matin ,"))
 AND, WHEN, BECAUSE = Phrase(", and", "et"), Phrase("when", "quand"), Phrase("because", "parce que")
 LINKS = (AND, Phrase(", but", ", mais"), Phrase(", so", ", donc"), WHEN, BECAUSE)
 
-CONTENT = tuple(verb for verb in VERBS if verb.frame == "content")
-BY_SUBJECT = {kind: tuple(v for v in VERBS if kind in v.subjects and v not in CONTENT) for kind in LIVING}
-BY_OBJECT = {kind: tuple(v for v in VERBS if kind in v.objects) for kind in NOUNS}
-BY_KIND = {kind: tuple(adjective for adjective in ADJECTIVES if kind in adjective.kinds) for kind in NOUNS}
+CONTENT_VERBS = tuple(verb for verb in VERBS if verb.frame == "content")
+VERBS_BY_SUBJECT = {
+    category: tuple(v for v in VERBS if category in v.subjects and v not in CONTENT_VERBS) for category in LIVING
+}
+VERBS_BY_OBJECT = {category: tuple(v for v in VERBS if category in v.objects) for category in NOUNS}
+ADJECTIVES_BY_CATEGORY = {
+    category: tuple(adjective for adjective in ADJECTIVES if category in adjective.categories) for category in NOUNS
+}
 
 
-class Speaker:
-    """Draws structures that make sense. Of the generator only ``random()`` is used: Python keeps its sequence."""
+class SentenceGenerator:
+    """Draw random sentence structures that make sense.
+
+    Of Python's generator only ``random()`` is used: its sequence for a seed is the same in every version of Python.
+    """
 
     def __init__(self, seed: str) -> None:
         self._rng = random.Random(seed)
@@ -79,76 +100,80 @@ class Speaker:
         return options[int(self._rng.random() * len(options))]
 
     def sentence(self, clauses: Sequence[int]) -> Sentence:
-        """A sentence of as many clauses as one of the given numbers; they share a tense."""
-        past = self._chance(0.5)
+        """Draw a sentence whose number of clauses is one of ``clauses``. All its clauses have the same tense."""
+        past_tense = self._chance(0.5)
         count = self._pick(clauses)
         if self._chance(0.15):
-            asked = self._clause(past, plain=True)
-            others = tuple(self._clause(past) for _ in range(count - 1))
+            question = self._clause(past_tense, plain=True)
+            others = tuple(self._clause(past_tense) for _ in range(count - 1))
             links = (WHEN, AND, BECAUSE, AND)[: len(others)]
-            return Sentence((asked, *others), links, question=self._pick(QUESTIONS))
-        opening = self._pick(THEN if past else NOW) if self._chance(0.15) else None
+            return Sentence((question, *others), links, question=self._pick(QUESTIONS))
+        opening = self._pick(PAST_OPENINGS if past_tense else PRESENT_OPENINGS) if self._chance(0.15) else None
         links = tuple(self._pick(LINKS) for _ in range(count - 1))
-        return Sentence(tuple(self._clause(past) for _ in range(count)), links, opening)
+        return Sentence(tuple(self._clause(past_tense) for _ in range(count)), links, opening)
 
-    def _clause(self, past: bool, plain: bool = False) -> Clause:
-        """A main clause; a ``plain`` one is not negated and holds no that-clause."""
+    def _clause(self, past_tense: bool, plain: bool = False) -> Clause:
+        """Draw a main clause. A ``plain`` one is not negated and contains no that-clause."""
         negated = not plain and self._chance(0.2)
         if self._chance(0.15):
-            return self._description(past, negated)
-        if not past and not plain and self._chance(0.1):
-            verb = self._pick(CONTENT)
-            return Clause(self._subject("person", verb, past), verb, content=self._clause(self._chance(0.5), True))
-        kind = "person" if self._chance(0.8) else "animal"
-        verb = self._pick(BY_SUBJECT[kind])
-        return self._complete(self._subject(kind, verb, past), verb, past, negated)
+            return self._description(past_tense, negated)
+        if not past_tense and not plain and self._chance(0.1):
+            verb = self._pick(CONTENT_VERBS)
+            return Clause(
+                self._subject("person", verb, past_tense), verb, content=self._clause(self._chance(0.5), True)
+            )
+        category = "person" if self._chance(0.8) else "animal"
+        verb = self._pick(VERBS_BY_SUBJECT[category])
+        return self._complete(self._subject(category, verb, past_tense), verb, past_tense, negated)
 
-    def _description(self, past: bool, negated: bool) -> Clause:
-        """A noun of any kind, or he or she, and its adjective."""
-        kind = self._pick(("person", "animal", "thing", "opening", "text", "place", "home"))
-        pronoun = kind == "person" and self._chance(0.4)
-        subject = self._pick((HE, SHE)) if pronoun else self._noun_phrase(kind, relative=True)
-        return Clause(subject, self._pick(BY_KIND[kind]), past, negated)
+    def _description(self, past_tense: bool, negated: bool) -> Clause:
+        """Draw a clause of a noun, or of "he" or "she", with "to be" and an adjective."""
+        category = self._pick(("person", "animal", "thing", "opening", "text", "place", "home"))
+        pronoun = category == "person" and self._chance(0.4)
+        subject = self._pick((HE, SHE)) if pronoun else self._noun_phrase(category, relative=True)
+        return Clause(subject, self._pick(ADJECTIVES_BY_CATEGORY[category]), past_tense, negated)
 
-    def _subject(self, kind: str, verb: Verb, past: bool) -> NounPhrase | Both | Pronoun:
-        if kind == "person" and self._chance(0.3):
-            return self._pick((HE, SHE) if verb.etre and past else (I, WE, HE, SHE))
+    def _subject(self, category: str, verb: Verb, past_tense: bool) -> NounPhrase | Coordination | Pronoun:
+        if category == "person" and self._chance(0.3):
+            return self._pick((HE, SHE) if verb.etre and past_tense else (I, WE, HE, SHE))
         if self._chance(0.12):
-            return self._both(kind)
-        return self._noun_phrase(kind, relative=True)
+            return self._coordination(category)
+        return self._noun_phrase(category, relative=True)
 
-    def _both(self, kind: str) -> Both:
-        first = second = self._noun_phrase(kind)
+    def _coordination(self, category: str) -> Coordination:
+        first = second = self._noun_phrase(category)
         while first.noun == second.noun:
-            second = self._noun_phrase(kind)
-        return Both(first, second)
+            second = self._noun_phrase(category)
+        return Coordination(first, second)
 
     def _complete(
         self,
-        subject: NounPhrase | Both | Pronoun | None,
+        subject: NounPhrase | Coordination | Pronoun | None,
         verb: Verb,
-        past: bool,
+        past_tense: bool,
         negated: bool = False,
         nested: bool = False,
     ) -> Clause:
-        """A clause with the complements that its verb asks for; one ``nested`` in a noun phrase nests no other."""
+        """Draw the complements that the verb requires. A ``nested`` clause has no relative clause itself."""
         first = isinstance(subject, Pronoun) and subject.agreement.first
-        direct = self._object(verb, past, negated, first, nested) if verb.objects else None
+        direct = self._object(verb, past_tense, negated, first, nested) if verb.objects else None
         recipient = None
         if verb.frame in ("dative", "gift"):
             recipient = self._recipient(first, clitic=not isinstance(direct, Clitic))
-        return Clause(subject, verb, past, negated, direct, recipient, self._place(verb))
+        return Clause(subject, verb, past_tense, negated, direct, recipient, self._place(verb))
 
-    def _object(self, verb: Verb, past: bool, negated: bool, first: bool, nested: bool) -> NounPhrase | Both | Clitic:
-        kind = self._pick(verb.objects)
-        if kind in LIVING and self._chance(0.3):
-            # In the past the participle agrees with the object, so its gender must show in English.
-            return self._pick((HIM, HER) if past else (HIM, HER, THEM) if first else (HIM, HER, THEM, ME, US))
+    def _object(
+        self, verb: Verb, past_tense: bool, negated: bool, first: bool, nested: bool
+    ) -> NounPhrase | Coordination | Clitic:
+        category = self._pick(verb.objects)
+        if category in LIVING and self._chance(0.3):
+            # In the past tense the participle agrees with the object, so the object must show its gender in English.
+            return self._pick((HIM, HER) if past_tense else (HIM, HER, THEM) if first else (HIM, HER, THEM, ME, US))
         if negated:
-            return self._noun_phrase(kind, counted=False)
-        if kind not in MASS and self._chance(0.1):
-            return self._both(kind)
-        return self._noun_phrase(kind, relative=not nested)
+            return self._noun_phrase(category, counted=False)
+        if category not in MASS and self._chance(0.1):
+            return self._coordination(category)
+        return self._noun_phrase(category, relative=not nested)
 
     def _recipient(self, first: bool, clitic: bool) -> NounPhrase | Clitic:
         if clitic and self._chance(0.4):
@@ -159,92 +184,99 @@ class Speaker:
         if not verb.prepositions or (verb.frame != "place" and self._chance(0.4)):
             return None
         preposition = self._pick(verb.prepositions)
-        # One goes to a school or comes from it; "aller à la cuisine" or "à la forêt" is nothing one says.
-        kinds = ("place",) if preposition in (TO, FROM, INTO) else ("place", "home")
-        return Place(preposition, self._noun_phrase(self._pick(kinds), known=True))
+        # "Aller à la cuisine" and "aller à la forêt" are not idiomatic; "aller à l'école" is.
+        categories = ("place",) if preposition in (TO, FROM, INTO) else ("place", "home")
+        return Place(preposition, self._noun_phrase(self._pick(categories), known=True))
 
-    def _noun_phrase(self, kind: str, relative: bool = False, known: bool = False, counted: bool = True) -> NounPhrase:
-        """A noun phrase.
+    def _noun_phrase(
+        self, category: str, relative: bool = False, known: bool = False, counted: bool = True
+    ) -> NounPhrase:
+        """Draw a noun phrase.
 
         Args:
-            kind: of the noun.
+            category: category of the noun.
             relative: whether a relative clause may follow.
-            known: only determiners that à and de can stand before, so no "à des", "de plusieurs".
-            counted: whether "every", "two", "several" and "many" are allowed, which a negation would muddle.
+            known: whether to exclude determiners that cannot follow à and de, such as "des" and "plusieurs".
+            counted: whether "every", "two", "several" and "many" are allowed; under negation they are ambiguous.
         """
-        if kind == "person" and self._chance(0.12):
+        if category == "person" and self._chance(0.12):
             return NounPhrase(self._pick(NOUNS["name"]))
-        noun = self._pick(NOUNS[kind])
-        determiner, plural = self._determiner(kind, known, counted)
-        adjectives = self._adjectives(kind)
+        noun = self._pick(NOUNS[category])
+        determiner, plural = self._determiner(category, known, counted)
+        adjectives = self._adjectives(category)
         owner = clause = None
-        if determiner is THE and kind in ("animal", "thing", "opening", "text") and self._chance(0.15):
+        if determiner is THE and category in ("animal", "thing", "opening", "text") and self._chance(0.15):
             owner = self._noun_phrase("person", known=True)
         elif relative and self._chance(0.25):
-            clause = self._relative(kind)
+            clause = self._relative(category)
         return NounPhrase(noun, determiner, plural, adjectives, owner, clause)
 
-    def _determiner(self, kind: str, known: bool, counted: bool) -> tuple[Determiner, bool]:
-        """A determiner, and whether the noun is in the plural."""
-        plural = kind not in MASS and self._chance(0.3)
+    def _determiner(self, category: str, known: bool, counted: bool) -> tuple[Determiner, bool]:
+        """Draw a determiner, and whether the noun is plural."""
+        plural = category not in MASS and self._chance(0.3)
         draw = self._rng.random()
         if draw < 0.45:
             return THE, plural
         if draw < 0.65 and not (known and plural):
             return A, plural
-        if draw < 0.75 and counted and not known and kind not in MASS:
+        if draw < 0.75 and counted and not known and category not in MASS:
             determiner = self._pick(COUNTING)
             return determiner, determiner.fr_plural != ""
         return self._pick(DEFINITE), plural
 
-    def _adjectives(self, kind: str) -> tuple[Adjective, ...]:
-        """None, one, or one that French puts before the noun and one that it puts after."""
+    def _adjectives(self, category: str) -> tuple[Adjective, ...]:
+        """Draw no adjective, one, or two: one before and one after the French noun."""
         if self._chance(0.6):
             return ()
-        adjective = self._pick(BY_KIND[kind])
+        adjective = self._pick(ADJECTIVES_BY_CATEGORY[category])
         if adjective.precedes and self._chance(0.25):
-            return adjective, self._pick([other for other in BY_KIND[kind] if not other.precedes])
+            return adjective, self._pick([other for other in ADJECTIVES_BY_CATEGORY[category] if not other.precedes])
         return (adjective,)
 
-    def _relative(self, kind: str) -> Clause:
-        """A clause that lacks its subject (qui) or its object (que)."""
-        past = self._chance(0.5)
-        if kind in LIVING and self._chance(0.5):
-            return self._complete(None, self._pick(BY_SUBJECT[kind]), past, nested=True)
-        if not BY_OBJECT[kind] or self._chance(0.2):
-            return Clause(None, self._pick(BY_KIND[kind]), past)
-        verb = self._pick(BY_OBJECT[kind])
+    def _relative(self, category: str) -> Clause:
+        """Draw a relative clause that lacks its subject (qui) or its object (que)."""
+        past_tense = self._chance(0.5)
+        if category in LIVING and self._chance(0.5):
+            return self._complete(None, self._pick(VERBS_BY_SUBJECT[category]), past_tense, nested=True)
+        if not VERBS_BY_OBJECT[category] or self._chance(0.2):
+            return Clause(None, self._pick(ADJECTIVES_BY_CATEGORY[category]), past_tense)
+        verb = self._pick(VERBS_BY_OBJECT[category])
         subject = self._pick((I, WE, HE, SHE)) if self._chance(0.4) else self._noun_phrase("person")
         first = isinstance(subject, Pronoun) and subject.agreement.first
         recipient = self._recipient(first, clitic=True) if verb.frame == "gift" else None
-        return Clause(subject, verb, past, recipient=recipient)
+        return Clause(subject, verb, past_tense, recipient=recipient)
 
 
-def splits(*, seed: int, train: int, validation: int, test: int, test_long: int) -> dict[str, Pairs]:
-    """The corpus, by split. No source occurs twice, in one split or in two.
+def splits(*, seed: int, train: int, validation: int, test: int, test_long: int) -> dict[str, ToySplit]:
+    """Generate the corpus and return it by split. No source sentence occurs twice in the whole corpus.
 
-    Training is drawn last: a smaller ``train`` leaves the other splits as they were, and is the beginning of a larger.
+    Training is drawn last. Another size of ``train`` therefore leaves the other splits unchanged, and a smaller
+    training split is the beginning of a larger one.
+
+    Args:
+        seed: seed of the random sentences.
+        train: number of sentence pairs; ``validation``, ``test`` and ``test_long`` likewise.
 
     Raises:
-        UserError: if a split would be empty.
+        UserError: a split would be empty.
     """
     sizes = {"test": test, "validation": validation, "test_long": test_long, "train": train}
     seen: set[str] = set()
-    drawn: dict[str, Pairs] = {}
+    drawn: dict[str, ToySplit] = {}
     for name, size in sizes.items():
         if size < 1:
             raise UserError(f"The toy corpus needs at least one sentence in each split, but {name} is {size}.")
         lengths, clauses = (LONG, (3, 4, 5)) if name == "test_long" else (SHORT, (1, 2, 3))
-        drawn[name] = _draw(Speaker(f"{seed} {name}"), size, lengths, clauses, seen)
+        drawn[name] = _draw(SentenceGenerator(f"{seed} {name}"), size, lengths, clauses, seen)
     return {name: drawn[name] for name in ("train", "validation", "test", "test_long")}
 
 
-def _draw(speaker: Speaker, size: int, lengths: range, clauses: Sequence[int], seen: set[str]) -> Pairs:
-    """Sentences of admitted length, none of them in ``seen``, to which they are added."""
+def _draw(generator: SentenceGenerator, size: int, lengths: range, clauses: Sequence[int], seen: set[str]) -> ToySplit:
+    """Draw sentences of the allowed lengths that are not in ``seen``, and add them to ``seen``."""
     english: list[str] = []
     french: list[str] = []
     while len(english) < size:
-        source, target = render(speaker.sentence(clauses))
+        source, target = render(generator.sentence(clauses))
         if source not in seen and len(source.split()) in lengths and len(target.split()) in lengths:
             seen.add(source)
             english.append(source)

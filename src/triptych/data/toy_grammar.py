@@ -1,8 +1,8 @@
-"""The synchronous grammar of the toy corpus: one structure, written out as an English and as a French sentence.
+"""The synchronous grammar of the toy corpus: write one structure as an English and as a French sentence.
 
-Word order, agreement, elision and contraction are known here and nowhere else. French words are gathered one by one
-("de", "le", "ami") and joined by ``spell`` at the very end, when it is known what stands beside what ("de l'ami",
-"du garçon").
+This module alone knows word order, agreement, elision and contraction. French words are collected separately ("de",
+"le", "ami"), and ``spell`` joins them at the end, because elision and contraction depend on the neighbouring words ("de
+l'ami", "du garçon").
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from triptych.data.toy_lexicon import MASS, A, Adjective, Determiner, Verb, plural_fr, starts_with_vowel, with_s
 from triptych.data.toy_structure import (
     Agreement,
-    Both,
     Clause,
     Clitic,
+    Coordination,
     NounPhrase,
     Phrase,
     Pronoun,
@@ -25,7 +25,7 @@ ETRE = ("suis", "est", "sommes", "sont")
 
 
 def render(sentence: Sentence) -> tuple[str, str]:
-    """The English and the French sentence."""
+    """Return the English and the French sentence."""
     english: list[str] = []
     french: list[str] = []
     for opening in (sentence.opening, sentence.question):
@@ -34,8 +34,8 @@ def render(sentence: Sentence) -> tuple[str, str]:
             french += opening.fr.split()
     links = (Phrase("", ""), *sentence.links)
     for position, (link, clause) in enumerate(zip(links, sentence.clauses, strict=True)):
-        asks = position == 0 and sentence.question is not None
-        english += [*link.en.split(), *_clause_en(clause, asks)]
+        is_question = position == 0 and sentence.question is not None
+        english += [*link.en.split(), *_clause_en(clause, is_question)]
         french += [*link.fr.split(), *_clause_fr(clause)]
     ends = ("?", " ?") if sentence.question else (".", ".")
     return _finish(_article(english), ends[0]), _finish(spell(french), ends[1])
@@ -47,18 +47,18 @@ def _finish(words: list[str], end: str) -> str:
 
 
 def _article(words: list[str]) -> list[str]:
-    """Turns "a" into "an" before a vowel; the lexicon has no word like "hour" or "useful"."""
+    """Replace "a" with "an" before a vowel. The lexicon has no word like "hour" or "useful"."""
     followed = zip(words, [*words[1:], "."], strict=True)
     return ["an" if word == "a" and after[0] in "aeiou" else word for word, after in followed]
 
 
-def _phrase_en(phrase: NounPhrase | Both, negated: bool = False) -> list[str]:
-    """``negated``: the phrase is the object of a negated verb, where "some" is "any"."""
-    if isinstance(phrase, Both):
+def _phrase_en(phrase: NounPhrase | Coordination, negated: bool = False) -> list[str]:
+    """Return the English words of a phrase. As the object of a ``negated`` verb it has "any" instead of "some"."""
+    if isinstance(phrase, Coordination):
         return [*_phrase_en(phrase.first), "and", *_phrase_en(phrase.second)]
     words = []
     if phrase.determiner:
-        many = phrase.plural or (phrase.determiner is A and phrase.noun.kind in MASS)
+        many = phrase.plural or (phrase.determiner is A and phrase.noun.category in MASS)
         word = phrase.determiner.en_plural if many else phrase.determiner.en
         words.append("any" if negated and word == "some" else word)
     words += [adjective.en for adjective in phrase.adjectives]
@@ -67,28 +67,28 @@ def _phrase_en(phrase: NounPhrase | Both, negated: bool = False) -> list[str]:
         words += ["of", *_phrase_en(phrase.owner)]
     if phrase.relative:
         about_subject = phrase.relative.subject is None
-        words.append("who" if about_subject and phrase.noun.kind == "person" else "that")
+        words.append("who" if about_subject and phrase.noun.category == "person" else "that")
         words += _clause_en(phrase.relative, antecedent=agreement(phrase))
     return words
 
 
-def _clause_en(clause: Clause, asks: bool = False, antecedent: Agreement | None = None) -> list[str]:
+def _clause_en(clause: Clause, is_question: bool = False, antecedent: Agreement | None = None) -> list[str]:
     subject = _subject_en(clause)
-    about = antecedent if clause.subject is None else agreement(clause.subject)
-    assert about is not None, "only a relative clause goes without a subject"
-    singular = not (about.first or about.plural)
+    features = antecedent if clause.subject is None else agreement(clause.subject)
+    assert features is not None, "only a relative clause goes without a subject"
+    singular = not (features.first or features.plural)
     negation = ["not"] if clause.negated else []
     if isinstance(clause.predicate, Adjective):
-        be = ("was" if singular else "were") if clause.past else "is" if singular else "are"
+        be = ("was" if singular else "were") if clause.past_tense else "is" if singular else "are"
         rest = [*negation, clause.predicate.en]
-        return [be, *subject, *rest] if asks else [*subject, be, *rest]
+        return [be, *subject, *rest] if is_question else [*subject, be, *rest]
     verb = clause.predicate
-    if asks or clause.negated:
-        auxiliary = "did" if clause.past else "does" if singular else "do"
-        start = [auxiliary, *subject] if asks else [*subject, auxiliary]
+    if is_question or clause.negated:
+        auxiliary = "did" if clause.past_tense else "does" if singular else "do"
+        start = [auxiliary, *subject] if is_question else [*subject, auxiliary]
         return [*start, *negation, verb.base, *_complements_en(clause, verb)]
     present = with_s(verb.base) if singular else verb.base
-    return [*subject, verb.past if clause.past else present, *_complements_en(clause, verb)]
+    return [*subject, verb.past_form if clause.past_tense else present, *_complements_en(clause, verb)]
 
 
 def _subject_en(clause: Clause) -> list[str]:
@@ -115,9 +115,10 @@ def _complements_en(clause: Clause, verb: Verb) -> list[str]:
 
 
 def spell(words: list[str]) -> list[str]:
-    """Elides (le homme: l'homme; que il: qu'il) and contracts (de le: du; à les: aux), from the last word to the first.
+    """Apply elision (le homme: l'homme; que il: qu'il) and contraction (de le: du; à les: aux) to French words.
 
-    Elision goes first, so "de le homme" is "de l'homme" and not "du homme".
+    Words are processed from the last to the first, so that elision comes before contraction: "de le homme" becomes "de
+    l'homme", not "du homme".
     """
     contracted = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
     spelled: list[str] = []
@@ -132,30 +133,30 @@ def spell(words: list[str]) -> list[str]:
     return spelled[::-1]
 
 
-def _inflect(masculine: str, feminine: str, about: Agreement) -> str:
-    form = feminine if about.feminine else masculine
-    return plural_fr(form) if about.plural else form
+def _inflect(masculine: str, feminine: str, features: Agreement) -> str:
+    form = feminine if features.feminine else masculine
+    return plural_fr(form) if features.plural else form
 
 
-def _phrase_fr(phrase: NounPhrase | Both, negated: bool = False) -> list[str]:
-    """``negated``: the phrase is the object of a negated verb, where un, des and du are "de"."""
-    if isinstance(phrase, Both):
+def _phrase_fr(phrase: NounPhrase | Coordination, negated: bool = False) -> list[str]:
+    """Return the French words of a phrase. As the object of a ``negated`` verb it has "de" for un, des and du."""
+    if isinstance(phrase, Coordination):
         return [*_phrase_fr(phrase.first), "et", *_phrase_fr(phrase.second)]
-    about = agreement(phrase)
+    features = agreement(phrase)
     words = [plural_fr(phrase.noun.fr) if phrase.plural else phrase.noun.fr]
     for adjective in reversed(phrase.adjectives):
         if adjective.precedes:
-            meets_vowel = not about.plural and starts_with_vowel(words[0])
+            meets_vowel = not features.plural and starts_with_vowel(words[0])
             masculine = adjective.before_vowel if meets_vowel else adjective.masculine
-            words.insert(0, _inflect(masculine, adjective.feminine, about))
+            words.insert(0, _inflect(masculine, adjective.feminine, features))
         else:
-            words.append(_inflect(adjective.masculine, adjective.feminine, about))
+            words.append(_inflect(adjective.masculine, adjective.feminine, features))
     if phrase.determiner:
         words = [*_determiner_fr(phrase, phrase.determiner, words[0], negated), *words]
     if phrase.owner:
         words += ["de", *_phrase_fr(phrase.owner)]
     if phrase.relative:
-        words += ["qui" if phrase.relative.subject is None else "que", *_clause_fr(phrase.relative, about)]
+        words += ["qui" if phrase.relative.subject is None else "que", *_clause_fr(phrase.relative, features)]
     return words
 
 
@@ -164,7 +165,7 @@ def _determiner_fr(phrase: NounPhrase, determiner: Determiner, after: str, negat
     if determiner is A:
         if negated or (phrase.plural and any(adjective.precedes for adjective in phrase.adjectives)):
             return ["de"]
-        if phrase.noun.kind in MASS:
+        if phrase.noun.category in MASS:
             return ["de", "la" if feminine else "le"]
     if phrase.plural:
         return determiner.fr_plural.split()
@@ -174,28 +175,32 @@ def _determiner_fr(phrase: NounPhrase, determiner: Determiner, after: str, negat
 
 
 def _clause_fr(clause: Clause, antecedent: Agreement | None = None) -> list[str]:
-    """``antecedent``: what the noun before a relative clause imposes, on its verb or on its participle."""
-    about = antecedent if clause.subject is None else agreement(clause.subject)
-    assert about is not None, "only a relative clause goes without a subject"
+    """Return the French words of a clause.
+
+    Args:
+        antecedent: agreement of the noun before a relative clause, for the clause's verb or participle.
+    """
+    features = antecedent if clause.subject is None else agreement(clause.subject)
+    assert features is not None, "only a relative clause goes without a subject"
     subject: list[str] = []
     if clause.subject is not None:
         subject = [clause.subject.fr] if isinstance(clause.subject, Pronoun) else _phrase_fr(clause.subject)
-    verb, after_verb = _verb_fr(clause, about, antecedent)
+    verb, after_verb = _verb_fr(clause, features, antecedent)
     ne, pas = (["ne"], ["pas"]) if clause.negated else ([], [])
     return [*subject, *ne, *_clitics(clause), verb, *pas, *after_verb, *_complements_fr(clause)]
 
 
-def _verb_fr(clause: Clause, about: Agreement, antecedent: Agreement | None) -> tuple[str, list[str]]:
-    """The finite verb, and the adjective or participle that "pas" separates from it."""
-    person = 2 * about.plural + (not about.first)
+def _verb_fr(clause: Clause, features: Agreement, antecedent: Agreement | None) -> tuple[str, list[str]]:
+    """Return the finite verb, and the adjective or participle that follows it (after "pas" in a negated clause)."""
+    person = 2 * features.plural + (not features.first)
     predicate = clause.predicate
     if isinstance(predicate, Adjective):
-        be = ("étaient" if about.plural else "était") if clause.past else ETRE[person]
-        return be, [_inflect(predicate.masculine, predicate.feminine, about)]
-    if not clause.past:
+        be = ("étaient" if features.plural else "était") if clause.past_tense else ETRE[person]
+        return be, [_inflect(predicate.masculine, predicate.feminine, features)]
+    if not clause.past_tense:
         return predicate.present[person], []
     if predicate.etre:
-        return ETRE[person], [_inflect(predicate.participle, predicate.participle + "e", about)]
+        return ETRE[person], [_inflect(predicate.participle, predicate.participle + "e", features)]
     preceding = antecedent if clause.subject is not None else None
     if isinstance(clause.object, Clitic):
         preceding = clause.object.agreement

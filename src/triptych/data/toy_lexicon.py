@@ -1,8 +1,8 @@
-"""The words of the toy corpus: an English and a French side for each, with all that agreement needs to know.
+"""The words of the toy corpus, in English and French, with their gender and inflected forms.
 
-Every English form has one French translation, so a source sentence never leaves a choice open. That is why no noun
-here hides its gender (no "friend", no "student"), why "they", "it" and "you" are absent, and why no verb has a past
-tense that looks like its present (no "read", no "put").
+Every English form has exactly one French translation, so that each source sentence has one translation. For this
+reason every noun shows its gender in English (no "friend", no "student"), "they", "it" and "you" are absent, and every
+verb has a past tense that differs from its present (no "read", no "put").
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ASPIRATED = ("hache", "hibou", "héros")
-"""Words whose h forbids elision: "la hache", yet "l'homme"."""
+"""Words with an aspirated h, which forbids elision: "la hache", but "l'homme"."""
 
 VOWELS = frozenset("aeiouyâéèêîôœh")
 PLURAL_IN_X = ("bijou", "hibou")
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether a French word makes the one before it elide: a vowel, or an h that is not aspirated."""
+    """Whether the word before a French word is elided: before a vowel, or before an h that is not aspirated."""
     return word[:1].lower() in VOWELS and not word.startswith(ASPIRATED)
 
 
 def plural_fr(word: str) -> str:
-    """The plural of a French noun, adjective or participle: livre, livres; cheval, chevaux; fils, fils."""
+    """Return the plural of a French noun, adjective or participle: livre, livres; cheval, chevaux; fils, fils."""
     if word.endswith(("s", "x", "z")):
         return word
     if word.endswith("al"):
@@ -31,7 +31,7 @@ def plural_fr(word: str) -> str:
 
 
 def with_s(word: str) -> str:
-    """An English word with the -s of plural nouns and third persons: box, boxes; cry, cries; key, keys."""
+    """Add the -s of plural nouns and third persons to an English word: box, boxes; cry, cries; key, keys."""
     if word.endswith(("s", "x", "ch", "sh", "o")):
         return word + "es"
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -41,30 +41,51 @@ def with_s(word: str) -> str:
 
 @dataclass(frozen=True)
 class Noun:
-    """``plural`` is the English plural, ``kind`` what verbs and adjectives choose by; a name takes no determiner."""
+    """An English noun and its French translation.
+
+    Attributes:
+        en: English singular.
+        plural: English plural.
+        fr: French singular.
+        feminine: whether the French noun is feminine.
+        category: meaning of the noun, a key of ``NOUNS``; it decides which verbs and adjectives go with it.
+    """
 
     en: str
     plural: str
     fr: str
     feminine: bool
-    kind: str
+    category: str
 
 
 @dataclass(frozen=True)
 class Adjective:
-    """``before_vowel`` is the masculine singular of "un vieil homme"; ``precedes``: French puts it before the noun."""
+    """An English adjective and its French translation.
+
+    Attributes:
+        en: English form.
+        masculine: French masculine singular.
+        before_vowel: French masculine singular before a vowel, as in "un vieil homme".
+        feminine: French feminine singular.
+        categories: categories of the nouns that it goes with.
+        precedes: whether French puts it before the noun.
+    """
 
     en: str
     masculine: str
     before_vowel: str
     feminine: str
-    kinds: tuple[str, ...]
+    categories: tuple[str, ...]
     precedes: bool
 
 
 @dataclass(frozen=True)
 class Determiner:
-    """An empty form marks a number that the determiner does not have; the vowel forms are those of "cet", "mon"."""
+    """An English determiner and its French translation.
+
+    Forms named ``…_vowel`` stand before a vowel, such as "cet" and "mon". An empty form means that the determiner lacks
+    the singular or the plural.
+    """
 
     en: str
     en_plural: str
@@ -77,6 +98,8 @@ class Determiner:
 
 @dataclass(frozen=True)
 class Preposition:
+    """An English preposition and its French translation."""
+
     en: str
     fr: str
 
@@ -86,19 +109,21 @@ class Verb:
     """An English verb and its French translation.
 
     Attributes:
-        base, past: English forms.
-        particle: what English puts before the complement: look *for*, talk *to*.
-        present: the French forms of je, il, nous and ils.
-        participle: masculine singular.
-        frame: ``alone``, ``place`` (never without one), ``direct`` (a direct object), ``dative`` (à somebody), ``gift``
-            (something à somebody) or ``content`` (a that-clause).
-        etre: whether the past takes être, and so agrees with the subject.
-        subjects, objects: the kinds of noun that the subject and the direct object may be of.
-        prepositions: what may introduce a place after the verb.
+        base: English infinitive.
+        past_form: English past tense.
+        particle: English word before the complement: look *for*, talk *to*.
+        present: French present-tense forms of je, il, nous and ils.
+        participle: French past participle, masculine singular.
+        frame: complements that the verb takes: ``alone`` (none), ``place`` (a place, always), ``direct`` (a direct
+            object), ``dative`` (à somebody), ``gift`` (something à somebody) or ``content`` (a that-clause).
+        etre: whether the French past tense takes être, so that the participle agrees with the subject.
+        subjects: categories of nouns that can be the subject.
+        objects: categories of nouns that can be the direct object.
+        prepositions: prepositions of a place after the verb.
     """
 
     base: str
-    past: str
+    past_form: str
     particle: str
     present: tuple[str, str, str, str]
     participle: str
@@ -109,13 +134,13 @@ class Verb:
     prepositions: tuple[Preposition, ...]
 
 
-def _nouns(kind: str, table: str) -> tuple[Noun, ...]:
-    """Reads ``english french m|f`` entries, comma-separated; an irregular English plural follows a slash."""
+def _nouns(category: str, table: str) -> tuple[Noun, ...]:
+    """Parse nouns of one category: comma-separated ``english french m|f``, irregular plurals as ``man/men``."""
     nouns = []
     for entry in table.split(","):
         english, french, gender = entry.split()
         singular, _, plural = english.partition("/")
-        nouns.append(Noun(singular, plural or with_s(singular), french, gender == "f", kind))
+        nouns.append(Noun(singular, plural or with_s(singular), french, gender == "f", category))
     return tuple(nouns)
 
 
@@ -163,11 +188,11 @@ SOLID = ("animal", "thing", "opening", "place", "home")
 COLOURED = ("thing", "opening", "animal")
 
 
-def _adjective(entry: str, kinds: tuple[str, ...], precedes: bool) -> Adjective:
-    """Reads ``english masculine [masculine before a vowel] [feminine]``; a feminine left out adds -e where it can."""
+def _adjective(entry: str, categories: tuple[str, ...], precedes: bool) -> Adjective:
+    """Parse ``english masculine [masculine before a vowel] [feminine]``; the default feminine adds -e where needed."""
     english, masculine, *rest = entry.split()
     feminine = rest[-1] if rest else masculine if masculine.endswith("e") else masculine + "e"
-    return Adjective(english, masculine, rest[0] if len(rest) == 2 else masculine, feminine, kinds, precedes)
+    return Adjective(english, masculine, rest[0] if len(rest) == 2 else masculine, feminine, categories, precedes)
 
 
 ADJECTIVES = (
@@ -226,8 +251,14 @@ def _verb(
     objects: tuple[str, ...] = (),
     prepositions: tuple[Preposition, ...] = (),
 ) -> Verb:
-    """Reads ``base past [particle]`` and the four present forms with the participle, or an -er infinitive alone."""
-    base, past, *particle = english.split()
+    """Parse a verb.
+
+    Args:
+        english: ``base past [particle]``.
+        french: the four present forms and the participle, or the infinitive of a regular verb in -er.
+        frame: see ``Verb``; likewise all other arguments.
+    """
+    base, past_form, *particle = english.split()
     forms = french.split()
     if len(forms) == 1:
         stem = french.removesuffix("er")
@@ -235,7 +266,7 @@ def _verb(
         forms = [stem + "e", stem + "e", nous, stem + "ent", stem + "é"]
     je, il, nous, ils, participle = forms
     present = (je, il, nous, ils)
-    return Verb(base, past, " ".join(particle), present, participle, frame, etre, subjects, objects, prepositions)
+    return Verb(base, past_form, " ".join(particle), present, participle, frame, etre, subjects, objects, prepositions)
 
 
 ANYTHING = ("person", "text", *SOLID)

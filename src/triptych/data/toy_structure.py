@@ -1,4 +1,4 @@
-"""What a sentence of the toy corpus says, before either language has put it into words."""
+"""The structure of a toy sentence, shared by both languages: clauses, noun phrases, pronouns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from triptych.data.toy_lexicon import Adjective, Determiner, Noun, Preposition, 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a subject, or a preceding object, imposes on verbs, adjectives and participles."""
+    """Person, number and gender that verbs, adjectives and participles take from a subject or a preceding object."""
 
     first: bool = False
     plural: bool = False
@@ -18,7 +18,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Pronoun:
-    """A subject pronoun. The gender of "I" and "we" is unknown, so they never meet être or an adjective."""
+    """A subject pronoun. "I" and "we" have no known gender, so they never occur with être or an adjective."""
 
     en: str
     fr: str
@@ -27,7 +27,7 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class Clitic:
-    """An object pronoun: French puts it before the verb, ``direct`` (il le voit) or ``dative`` (il lui parle)."""
+    """An object pronoun, which French puts before the verb: ``direct`` (il le voit) or ``dative`` (il lui parle)."""
 
     en: str
     direct: str
@@ -37,9 +37,10 @@ class Clitic:
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A determiner (none for a name), at most one adjective on each side, an owner, a relative clause.
+    """A noun with its determiner (none for a name), adjectives, owner and relative clause.
 
-    The relative clause lacks its subject, or the direct object that its verb asks for: that is where the noun belongs.
+    At most one adjective stands on each side of the French noun. The relative clause lacks its subject, or the direct
+    object that its verb requires; the noun takes that role.
     """
 
     noun: Noun
@@ -51,8 +52,8 @@ class NounPhrase:
 
 
 @dataclass(frozen=True)
-class Both:
-    """Two noun phrases joined by "and"; masculine as soon as one of them is."""
+class Coordination:
+    """Two noun phrases joined by "and"; masculine if either of them is."""
 
     first: NounPhrase
     second: NounPhrase
@@ -60,19 +61,21 @@ class Both:
 
 @dataclass(frozen=True)
 class Place:
+    """A complement of place."""
+
     preposition: Preposition
     where: NounPhrase
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A subject (none in a relative clause about it), a verb or the adjective of a copula, and complements."""
+    """A subject, a verb or an adjective after "to be", and complements. A relative clause may lack its subject."""
 
-    subject: NounPhrase | Both | Pronoun | None
+    subject: NounPhrase | Coordination | Pronoun | None
     predicate: Verb | Adjective
-    past: bool = False
+    past_tense: bool = False
     negated: bool = False
-    object: NounPhrase | Both | Clitic | None = None
+    object: NounPhrase | Coordination | Clitic | None = None
     recipient: NounPhrase | Clitic | None = None
     place: Place | None = None
     content: Clause | None = None
@@ -80,7 +83,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words that no inflection touches: adverbs, conjunctions, question words."""
+    """Words without inflection: adverbs, conjunctions, question words."""
 
     en: str
     fr: str
@@ -88,7 +91,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Clauses joined by one link fewer. With ``question``, the first clause asks."""
+    """One or more clauses, with a link between every two. With ``question``, the first clause is a question."""
 
     clauses: tuple[Clause, ...]
     links: tuple[Phrase, ...] = ()
@@ -96,10 +99,10 @@ class Sentence:
     question: Phrase | None = None
 
 
-def agreement(subject: NounPhrase | Both | Pronoun | Clitic) -> Agreement:
-    """What a subject imposes on its verb, or an object on the participle after it."""
+def agreement(subject: NounPhrase | Coordination | Pronoun | Clitic) -> Agreement:
+    """Return the agreement that a subject requires of its verb, or an object of the participle after it."""
     if isinstance(subject, Pronoun | Clitic):
         return subject.agreement
-    if isinstance(subject, Both):
+    if isinstance(subject, Coordination):
         return Agreement(plural=True, feminine=subject.first.noun.feminine and subject.second.noun.feminine)
     return Agreement(plural=subject.plural, feminine=subject.noun.feminine)

@@ -1,23 +1,164 @@
-"""Scores of translations: corpus BLEU and chrF with their signatures, and two labelled variants of BLEU.
+"""Corpus metrics: the interface, and sacreBLEU's BLEU, chrF and TER (Post 2018, https://aclanthology.org/W18-6319).
 
-Every score runs from 0 to 100. Only ``corpus_scores`` may be compared with other people's figures, and only where the
-signatures are equal.
+Scores of one metric are comparable only if their signatures are equal.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from itertools import chain, pairwise
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
-import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from triptych.errors import UserError, require_at_least, require_one_of
+from triptych.evaluation.checks import require_equal_counts
+
+
+@dataclass(frozen=True)
+class MetricScore:
+    """Score of a corpus.
+
+    Attributes:
+        score: the score, on the scale of its metric; 0 to 100 for BLEU and chrF.
+        signature: all settings of the metric, and its version, in one line.
+    """
+
+    score: float
+    signature: str
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A corpus metric. Any class with this name and this method can be the ``_target_`` of a YAML of ``conf/metric``.
+
+    Attributes:
+        name: what tables call it, such as ``BLEU``.
+    """
+
+    name: str
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+        """Score detokenised translations, given one reference and one source for each of them."""
+
+
+class Bleu:
+    """Corpus BLEU, 0 to 100.
+
+    Args:
+        tokenize: sacreBLEU's tokenisation, such as ``13a``, ``intl``, ``zh`` or ``char``.
+        lowercase: whether to ignore case.
+
+    Raises:
+        UserError: sacreBLEU has no such tokenisation, or it needs a package that is not installed.
+    """
+
+    name = "BLEU"
+
+    def __init__(self, *, tokenize: str, lowercase: bool) -> None:
+        require_one_of(sorted(BLEU.TOKENIZERS), "metric.bleu", tokenize=tokenize)
+        self._settings: dict[str, Any] = {"tokenize": tokenize, "lowercase": lowercase}
+        try:
+            BLEU(**self._settings)
+        except (ImportError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise UserError(f"metric.bleu.tokenize={tokenize} cannot be used here ({reason}); choose 13a.") from error
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+        return _sacrebleu_score(BLEU(**self._settings), hypotheses, references)
+
+
+class ChrF:
+    """Corpus chrF, the F-score of character n-grams (Popović 2015), 0 to 100; chrF++ (2017) with ``word_order=2``.
+
+    Args:
+        char_order: longest character n-grams.
+        word_order: longest word n-grams; 0 for none.
+        beta: weight of recall relative to precision.
+        lowercase: whether to ignore case.
+
+    Raises:
+        UserError: an order or a weight is too small.
+    """
+
+    def __init__(self, *, char_order: int, word_order: int, beta: int, lowercase: bool) -> None:
+        require_at_least(1, "metric.chrf", char_order=char_order, beta=beta)
+        require_at_least(0, "metric.chrf", word_order=word_order)
+        self.name = "chrF" + "+" * word_order
+        self._settings: dict[str, Any] = {
+            "char_order": char_order,
+            "word_order": word_order,
+            "beta": beta,
+            "lowercase": lowercase,
+        }
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+        return _sacrebleu_score(CHRF(**self._settings), hypotheses, references)
+
+
+class Ter:
+    """Corpus translation edit rate (Snover et al. 2006): edits for 100 reference words. Lower is better.
+
+    Args:
+        normalized: whether to tokenise punctuation.
+        no_punct: whether to remove punctuation.
+        asian_support: whether to split Asian characters.
+        case_sensitive: whether to distinguish case.
+    """
+
+    name = "TER"
+
+    def __init__(self, *, normalized: bool, no_punct: bool, asian_support: bool, case_sensitive: bool) -> None:
+        self._settings: dict[str, Any] = {
+            "normalized": normalized,
+            "no_punct": no_punct,
+            "asian_support": asian_support,
+            "case_sensitive": case_sensitive,
+        }
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+        return _sacrebleu_score(TER(**self._settings), hypotheses, references)
+
+
+def _sacrebleu_score(metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:
+    score = metric.corpus_score(hypotheses, [references]).score
+    return MetricScore(score, metric.get_signature().format())  # complete only after scoring
+
+
+def standard_metrics() -> dict[str, Metric]:
+    """Return BLEU and chrF with sacreBLEU's own settings."""
+    return {
+        "bleu": Bleu(tokenize="13a", lowercase=False),
+        "chrf": ChrF(char_order=6, word_order=0, beta=2, lowercase=False),
+    }
+
+
+def score_corpus(
+    metrics: Mapping[str, Metric], hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]
+) -> dict[str, Any]:
+    """Return ``<name>`` and ``<name>_signature`` for each metric of a mapping from name to metric.
+
+    Raises:
+        ValueError: the numbers of lines differ, or there are none.
+        UserError: a metric does not return a ``MetricScore``.
+    """
+    require_equal_counts(hypotheses=hypotheses, references=references, sources=sources)
+    scores: dict[str, Any] = {}
+    for name, metric in metrics.items():
+        found = metric.score(hypotheses, references, sources)
+        if not isinstance(found, MetricScore):
+            raise UserError(
+                f"metric.{name}: {type(metric).__name__}.score returned {type(found).__name__}; "
+                "let it return a triptych.evaluation.metrics.MetricScore."
+            )
+        scores |= {name: found.score, f"{name}_signature": found.signature}
+    return scores
 
 
 class CorpusScores(TypedDict):
-    """What ``corpus_scores`` returns."""
+    """BLEU and chrF of a corpus, with their signatures."""
 
     bleu: float
     bleu_signature: str
@@ -25,137 +166,12 @@ class CorpusScores(TypedDict):
     chrf_signature: str
 
 
-class LengthBucket(TypedDict):
-    """Sentences with ``low <= words < high`` (``high`` None: no upper bound); BLEU is None where there are none."""
-
-    label: str
-    low: int
-    high: int | None
-    sentences: int
-    bleu: float | None
-
-
 def corpus_scores(hypotheses: Sequence[str], references: Sequence[str]) -> CorpusScores:
-    """Corpus BLEU (13a tokenisation) and chrF of detokenised text, one reference a sentence (sacreBLEU, Post 2018).
+    """Return the scores of ``standard_metrics``, which need no sources.
 
     Raises:
-        ValueError: the two differ in lines, or there are none.
+        ValueError: the numbers of lines differ, or there are none.
     """
-    _check_lines(hypotheses=hypotheses, references=references)
-    bleu, chrf = BLEU(), CHRF()
-    return CorpusScores(
-        bleu=bleu.corpus_score(hypotheses, [references]).score,
-        bleu_signature=bleu.get_signature().format(),
-        chrf=chrf.corpus_score(hypotheses, [references]).score,
-        chrf_signature=chrf.get_signature().format(),
-    )
-
-
-def bleu_of(signature: str) -> BLEU:
-    """The corpus BLEU that a signature names: its tokenisation and its case; all else is as in ``corpus_scores``.
-
-    Raises:
-        ValueError: sacreBLEU has no such tokenisation.
-    """
-    named = dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
-    if named.get("tok") not in BLEU.TOKENIZERS:
-        raise ValueError(f"sacreBLEU has no tokenisation of the signature {signature}")
-    return BLEU(tokenize=named["tok"], lowercase=named.get("case") == "lc")
-
-
-ORDERS = 4
-
-
-def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str], signature: str) -> np.ndarray:
-    """What a corpus's BLEU is made of, sentence by sentence, (sentences, 2 + 2 · ``ORDERS``).
-
-    In sacreBLEU's order: length of the hypothesis, of the reference, matches of each n-gram order, n-grams of each.
-
-    Raises:
-        ValueError: as ``bleu_of`` and ``corpus_scores``.
-    """
-    _check_lines(hypotheses=hypotheses, references=references)
-    counter = bleu_of(signature)
-    counter.effective_order = True  # no count depends on it, and sacreBLEU wants it where sentences are scored alone
-    found = [counter.sentence_score(ours, [theirs]) for ours, theirs in zip(hypotheses, references, strict=True)]
-    return np.array([[score.sys_len, score.ref_len, *score.counts, *score.totals] for score in found], dtype=np.float64)
-
-
-def corpus_bleu(sums: np.ndarray) -> np.ndarray:
-    """BLEU of corpora, given their summed ``bleu_statistics``: (…, 2 + 2 · ``ORDERS``) -> (…).
-
-    As in sacreBLEU, the k-th order that nothing matches counts 2^-k matches (the smoothing ``exp``).
-    """
-    length, reference_length = sums[..., 0], sums[..., 1]
-    matches, totals = sums[..., 2 : 2 + ORDERS], sums[..., 2 + ORDERS :]
-    smoothed = np.where(matches > 0, matches, 0.5 ** np.cumsum(matches == 0, axis=-1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        brevity = np.minimum(0, 1 - reference_length / length)
-        scores = 100 * np.exp(np.log(smoothed / totals).mean(axis=-1) + brevity)
-    return np.where((matches > 0).any(axis=-1) & (totals > 0).all(axis=-1), scores, 0.0)
-
-
-def sentence_bleu_pieces(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
-    """Mean over sentences of smoothed BLEU over SentencePieces: the figure of A. Amster's articles, not corpus BLEU.
-
-    Their code (github.com/aamster/seq2seq-translation, ``train_evaluate.evaluate``) calls the ``bleu`` of Hugging
-    Face's ``evaluate`` with ``smooth=True`` on each sentence's pieces: one is added to the matches and to the total of
-    every order from 1 to 4 (Lin and Och 2004 leave order 1 as it is, and so does sacreBLEU's ``add-k``; hence the
-    formula here). A sentence whose hypothesis or reference is empty scores 0.
-
-    Raises:
-        ValueError: the two differ in sentences, or there are none.
-    """
-    _check_lines(hypotheses=hypotheses, references=references)
-    counter = BLEU(tokenize="none", smooth_method="none", effective_order=True)
-    # A piece may be a kind of space, which sacreBLEU would take for a boundary: each goes by a number.
-    names = {piece: str(i) for i, piece in enumerate(dict.fromkeys(chain(*hypotheses, *references)))}
-    total = 0.0
-    for hypothesis, reference in zip(hypotheses, references, strict=True):
-        if hypothesis and reference:
-            ours, theirs = (" ".join(names[piece] for piece in pieces) for pieces in (hypothesis, reference))
-            found = counter.sentence_score(ours, [theirs])
-            precisions = [(match + 1) / (count + 1) for match, count in zip(found.counts, found.totals, strict=True)]
-            total += min(1.0, math.exp(1 - found.ref_len / found.sys_len)) * math.prod(precisions) ** (1 / 4)
-    return 100 * total / len(hypotheses)
-
-
-def bleu_by_length(
-    hypotheses: Sequence[str], references: Sequence[str], source_lengths: Sequence[int], edges: Sequence[int]
-) -> list[LengthBucket]:
-    """Corpus BLEU of the sentences of each range of source lengths.
-
-    Args:
-        hypotheses: detokenised translations.
-        references: as many references.
-        source_lengths: words of each source sentence.
-        edges: ascending positive bounds; (10, 20) makes the ranges 0-9, 10-19 and 20+.
-
-    Raises:
-        ValueError: the three differ in lines, there are none, or ``edges`` does not ascend from above 0.
-    """
-    _check_lines(hypotheses=hypotheses, references=references, source_lengths=source_lengths)
-    bounds = [0, *edges]
-    if any(low >= high for low, high in pairwise(bounds)):
-        raise ValueError(f"edges={list(edges)} must be positive and ascend")
-    buckets = []
-    for low, high in [*pairwise(bounds), (bounds[-1], None)]:
-        rows = [i for i, words in enumerate(source_lengths) if low <= words and (high is None or words < high)]
-        scored = BLEU().corpus_score([hypotheses[i] for i in rows], [[references[i] for i in rows]]) if rows else None
-        buckets.append(
-            LengthBucket(
-                label=f"{low}+" if high is None else f"{low}-{high - 1}",
-                low=low,
-                high=high,
-                sentences=len(rows),
-                bleu=None if scored is None else scored.score,
-            )
-        )
-    return buckets
-
-
-def _check_lines(**columns: Sequence[object]) -> None:
-    counts = {name: len(column) for name, column in columns.items()}
-    if len(set(counts.values())) > 1 or 0 in counts.values():
-        listed = ", ".join(f"{count} {name}" for name, count in counts.items())
-        raise ValueError(f"Scores need equally many lines, at least one, but there are {listed}")
+    require_equal_counts(hypotheses=hypotheses, references=references)
+    scores = score_corpus(standard_metrics(), hypotheses, references, references)
+    return CorpusScores(**scores)  # type: ignore[typeddict-item]

@@ -1,4 +1,4 @@
-"""Cross-entropy of a linear layer in chunks, whose (N, V) logits never exist whole."""
+"""Cross-entropy of a linear layer in chunks, so that the (N, V) logits never exist as a whole."""
 
 from __future__ import annotations
 
@@ -7,29 +7,89 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from triptych import kernels
 from triptych.kernels.rows import ROWS
 
 CHUNK_ELEMENTS = {"cpu": 4_000_000, "cuda": 64_000_000}
-"""Logits that exist at one time, by device: enough to keep a matrix product busy, too few to matter beside the
-activations."""
+"""Number of logits that exist at one time, by device: enough to keep a matrix product busy, and little memory beside
+the activations."""
 PART_ELEMENTS = {"cpu": 500_000, "cuda": 64_000_000}
-"""Logits that become their gradient at one time: in single precision few enough for a CPU's caches, and for the holes
-that the activations leave in its memory, since new memory costs more than the arithmetic."""
+"""Number of logits turned into gradients per pass: few enough on a CPU to stay in its cache and to reuse the memory of
+freed activations."""
+
+ChunkLoss = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor]]
+
+
+def linear_cross_entropy_reference(
+    hidden: Tensor, weight: Tensor, targets: Tensor, token_weights: Tensor, smoothing: Tensor
+) -> tuple[Tensor, Tensor]:
+    """``linear_cross_entropy`` with all logits at once."""
+    logits = hidden @ weight.T
+    log_probs = logits.log_softmax(dim=-1, dtype=accumulation_dtype(logits.dtype))
+    nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
+    losses = (1 - smoothing) * nll - smoothing * log_probs.mean(dim=-1)
+    return (token_weights * losses).sum(), nll.detach()
+
+
+def linear_cross_entropy(
+    hidden: Tensor, weight: Tensor, targets: Tensor, token_weights: Tensor, smoothing: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Weighted cross-entropy of the logits ``hidden @ weight.T``, with label smoothing.
+
+    A token's loss is (1 - eps) * -log p(target) + eps * mean over the vocabulary of -log p (Szegedy et al. 2016).
+
+    Args:
+        hidden: (N, D).
+        weight: (V, D).
+        targets: (N,) ids.
+        token_weights: (N,) weight of each token's loss in the sum.
+        smoothing: (N,) eps of each token.
+
+    Returns:
+        The weighted sum (), and each token's negative log-likelihood (N,), without a gradient.
+    """
+    return LinearCrossEntropy()(hidden, weight, targets, token_weights, smoothing)
+
+
+class LinearCrossEntropy(nn.Module):
+    """``linear_cross_entropy`` as a module that can be compiled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compiled: ChunkLoss | None = None
+
+    def forward(
+        self, hidden: Tensor, weight: Tensor, targets: Tensor, token_weights: Tensor, smoothing: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        if not kernels.fast():
+            return linear_cross_entropy_reference(hidden, weight, targets, token_weights, smoothing)
+        # Rows of zeros with weight zero fill N up to a multiple of ROWS.
+        count, filling = len(hidden), -len(hidden) % ROWS
+        hidden = F.pad(hidden, (0, 0, 0, filling))
+        targets, token_weights, smoothing = (F.pad(x, (0, filling)) for x in (targets, token_weights, smoothing))
+        of_chunk = self._compiled or chunk_cross_entropy
+        with_gradient = torch.is_grad_enabled()
+        loss, nll = _InChunks.apply(hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient)
+        return loss, nll[:count]
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile what lies between the matrix products, which then reads and writes the logits less often."""
+        self._compiled = torch.compile(chunk_cross_entropy, *args, **kwargs)
 
 
 def chunk_cross_entropy(
     logits: Tensor, targets: Tensor, smoothing: Tensor, with_gradient: bool
 ) -> tuple[Tensor, Tensor]:
-    """The loss of some logits, which become its gradient.
+    """Loss of a chunk of logits, which are overwritten by their gradient.
 
     Args:
-        logits: (n, V), overwritten by softmax less the smoothed target, where the gradient is wanted.
+        logits: (n, V); where a gradient is wanted, overwritten by the softmax minus the smoothed target.
         targets: (n, 1) ids.
-        smoothing: (n,) eps of each.
-        with_gradient: whether it is.
+        smoothing: (n,) eps of each token.
+        with_gradient: whether a gradient is wanted.
 
     Returns:
         Each token's loss (n,) and negative log-likelihood (n,), at least in single precision.
@@ -50,48 +110,12 @@ def chunk_cross_entropy(
 
 
 def accumulation_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Single precision, or double where the model computes in it."""
+    """Return single precision, or double where the model computes in it."""
     return torch.promote_types(dtype, torch.float32)
 
 
-ChunkLoss = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor]]
-
-
-def linear_cross_entropy(
-    hidden: Tensor,
-    weight: Tensor,
-    targets: Tensor,
-    token_weights: Tensor,
-    smoothing: Tensor,
-    of_chunk: ChunkLoss = chunk_cross_entropy,
-) -> tuple[Tensor, Tensor]:
-    """Weighted cross-entropy of ``hidden @ weight.T``, whose (N, V) logits never exist whole.
-
-    Rows of zeros, which weigh nothing, fill N up to a multiple of ``ROWS``, for the sake of products' kernels.
-
-    A token's loss is (1 - eps) * -log p(target) + eps * mean over the vocabulary of -log p (Szegedy et al. 2016).
-
-    Args:
-        hidden: (N, D).
-        weight: (V, D).
-        targets: (N,) ids.
-        token_weights: (N,) what each token's loss counts in the sum.
-        smoothing: (N,) eps of each token.
-        of_chunk: ``chunk_cross_entropy``, or what it was compiled to.
-
-    Returns:
-        The weighted sum (), and each token's negative log-likelihood (N,), without a gradient.
-    """
-    count, filling = len(hidden), -len(hidden) % ROWS
-    hidden = F.pad(hidden, (0, 0, 0, filling))
-    targets, token_weights, smoothing = (F.pad(x, (0, filling)) for x in (targets, token_weights, smoothing))
-    with_gradient = torch.is_grad_enabled()
-    loss, nll = _LinearCrossEntropy.apply(hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient)
-    return loss, nll[:count]
-
-
-class _LinearCrossEntropy(torch.autograd.Function):
-    """The gradient is made in the forward pass, while a chunk's logits are at hand; the backward pass scales it."""
+class _InChunks(torch.autograd.Function):
+    """The forward pass makes the gradient while a chunk's logits exist; the backward pass scales it."""
 
     @staticmethod
     def forward(
@@ -114,7 +138,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
             max(1, elements.get(device, elements["cpu"]) // len(weight)) for elements in (CHUNK_ELEMENTS, PART_ELEMENTS)
         )
         rows = max(ROWS, rows // ROWS * ROWS)
-        unit = token_weights.max()  # kept out of what half precision holds, where a token's share would vanish
+        unit = token_weights.max()  # kept out of half precision, in which a token's share would vanish
         with torch.autocast(device, enabled=False):
             for first in range(0, len(hidden), rows):
                 last = min(first + rows, len(hidden))

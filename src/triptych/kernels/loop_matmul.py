@@ -1,31 +1,63 @@
-"""What every step of a loop multiplies by, whose gradient is made once, of all steps together.
+"""Matrix products in a loop of decoding steps, with one gradient per matrix for all steps together.
 
-Autograd makes a gradient of the matrix's size at every step, and adds it to the one before; autocast casts the matrix
-at every step. Of a decoder's weights, and of the memory that it attends to, that is a good part of the loop's time.
+Autograd makes a gradient of the matrix's size at every step and adds it to the previous one, and autocast casts the
+matrix at every step. For a decoder's weights, and for the memory that it attends to, that is much of the loop's time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-Product = Callable[[Tensor, Tensor], Tensor]
-"""(…, B, I) by a matrix (…, I, O): ``torch.matmul``, or ``Shared`` in a loop that is trained."""
+from triptych import kernels
+
+Matmul = Callable[[Tensor, Tensor], Tensor]
+"""The product of x (…, B, I) and a matrix (…, I, O): ``torch.matmul``, or a ``LoopProducts``."""
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 
 
-class Shared:
-    """The products of a loop, in the precision of autocast.
+class LoopProducts(Protocol):
+    """The products of one loop."""
 
-    The loop must start from what ``begin`` returns, and whatever it multiplies must depend on that: the backward pass
-    comes to the beginning last, when the inputs and gradients of all products are there.
+    def begin(self, x: Tensor) -> Tensor:
+        """Return x. The loop must start from the result, and all that it multiplies must depend on it."""
+        ...
+
+    def __call__(self, x: Tensor, matrix: Tensor) -> Tensor:
+        """Return the product (…, B, O) of x (…, B, I) and a matrix (…, I, O)."""
+        ...
+
+
+def loop_matmul(matrices: Sequence[Tensor]) -> LoopProducts:
+    """Return the products of a loop whose steps multiply by these matrices, each (…, I, O)."""
+    return LoopMatmul(matrices) if kernels.fast() else LoopMatmulReference(matrices)
+
+
+class LoopMatmulReference:
+    """``LoopMatmul`` by PyTorch: plain products, whose gradients autograd adds step by step."""
+
+    def __init__(self, matrices: Sequence[Tensor]) -> None:
+        pass
+
+    def begin(self, x: Tensor) -> Tensor:
+        return x
+
+    def __call__(self, x: Tensor, matrix: Tensor) -> Tensor:
+        return x @ matrix
+
+
+class LoopMatmul:
+    """Products in the precision of autocast, with gradients that are made once.
+
+    The backward pass reaches ``begin`` last. By then the inputs and gradients of all products are there, and one
+    product of all of them together gives a matrix's gradient.
 
     Args:
-        matrices: (…, I, O) that every step multiplies by.
+        matrices: (…, I, O) each; products with other matrices are autograd's own.
     """
 
     def __init__(self, matrices: Sequence[Tensor]) -> None:
@@ -37,18 +69,17 @@ class Shared:
         self._seen: dict[Key, list[tuple[Tensor, Tensor]]] = {key: [] for key in self._low}
 
     def begin(self, x: Tensor) -> Tensor:
-        """``x``, from which the loop must start."""
         return _Begin.apply(x, self, *self._matrices)
 
     def __call__(self, x: Tensor, matrix: Tensor) -> Tensor:
-        """The product (…, B, O) of ``x`` (…, B, I) and one of the matrices; any other's is autograd's own."""
         key = _key(matrix)
         if key not in self._low or not x.requires_grad:
             return x @ matrix
         return _Product.apply(x, self._low[key], self._seen[key])
 
     def gradients(self) -> list[Tensor | None]:
-        """Of the matrices, each of all products that went backward since the last time; None where there were none."""
+        """Return the gradient of each matrix, from the products that went backward since the last call; None if none
+        did."""
         return [self._gradient(matrix) for matrix in self._matrices]
 
     def _gradient(self, matrix: Tensor) -> Tensor | None:
@@ -62,20 +93,20 @@ class Shared:
 
 
 def _key(matrix: Tensor) -> Key:
-    """What tells views apart that are made anew."""
+    """Return what identifies a view of a tensor that is made again at every step."""
     return matrix.data_ptr(), tuple(matrix.shape), matrix.stride()
 
 
 class _Begin(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, shared: Shared, *matrices: Tensor) -> Tensor:
-        ctx.shared = shared
+    def forward(ctx: Any, x: Tensor, products: LoopMatmul, *matrices: Tensor) -> Tensor:
+        ctx.products = products
         return x.view_as(x)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return grad, None, *ctx.shared.gradients()
+        return grad, None, *ctx.products.gradients()
 
 
 class _Product(torch.autograd.Function):

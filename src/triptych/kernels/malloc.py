@@ -6,15 +6,23 @@ import contextlib
 import ctypes
 import gc
 
+from triptych import kernels
+
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
+def keep_freed_memory_reference() -> None:
+    """Leave the C library's allocator as it is."""
+
+
 def keep_freed_memory() -> None:
-    """Tells glibc not to hand large freed blocks back to the kernel, which costs half of a CPU training step, and a
+    """Keep glibc from handing large freed blocks back to the kernel, which costs half of a CPU's training step, and a
     part of decoding.
 
     Does nothing where the C library has no ``mallopt`` (musl, macOS, Windows).
     """
+    if not kernels.fast():
+        return keep_freed_memory_reference()
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
@@ -24,7 +32,7 @@ def keep_freed_memory() -> None:
 
 
 def give_back_freed_memory() -> None:
-    """What an earlier run of the same process has left, so that the next one's peak of memory is its own."""
+    """Give back what an earlier run of this process has freed, so that the next run's peak memory is its own."""
     gc.collect()
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

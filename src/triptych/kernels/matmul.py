@@ -6,32 +6,41 @@ import functools
 import platform
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from triptych import kernels
+
 CPUINFO = Path("/proc/cpuinfo")
 
 
 @contextmanager
-def fast_products(device: torch.device) -> Iterator[None]:
-    """Products by oneDNN, where that pays: on AMD's processors with AVX-512 it has twice MKL's rate.
+def products_reference(device: torch.device) -> Iterator[None]:
+    """Leave products to PyTorch's own choice of library."""
+    yield
 
-    It makes a kernel for every size that it meets, which pays in training and not in decoding, whose sizes are many and
-    small. Not to be used around ``torch.compile``, which asks for the precision of products by PyTorch's older names.
+
+@contextmanager
+def fast_products(device: torch.device) -> Iterator[None]:
+    """Compute products by oneDNN where that pays: on AMD's processors with AVX-512 it has twice MKL's rate.
+
+    oneDNN builds a kernel for every size that it meets. That pays in training and not in decoding, whose sizes are many
+    and small. Not to be used around ``torch.compile``, which reads the precision of products by PyTorch's older names.
 
     Args:
-        device: where the products are made; nothing changes but on a CPU.
+        device: where the products are computed; nothing changes except on a CPU.
     """
-    with _by_onednn() if device.type == "cpu" and pays() else nullcontext():
+    pay = kernels.fast() and device.type == "cpu" and pays()
+    with _by_onednn() if pay else products_reference(device):
         yield
 
 
 @functools.cache
 def pays() -> bool:
-    """Whether this processor is one that MKL is slow on, and oneDNN exact."""
+    """Whether MKL is slow on this processor, and oneDNN exact."""
     return (
         platform.machine() == "x86_64"
         and CPUINFO.exists()
@@ -44,8 +53,8 @@ def pays() -> bool:
 
 @contextmanager
 def _by_onednn() -> Iterator[None]:
-    """The one way to have it: to allow bf16 inside, which oneDNN heeds only where there are units for it (AMX)."""
-    backend: Any = torch.backends.mkldnn  # whose attributes type checkers do not know of
+    """Choose oneDNN in the one way that there is: allow bf16, which it uses only where there are units for it (AMX)."""
+    backend: Any = torch.backends.mkldnn  # type checkers do not know its attributes
     matmul = backend.matmul
     before = matmul.fp32_precision
     matmul.fp32_precision = "bf16"
@@ -56,7 +65,7 @@ def _by_onednn() -> Iterator[None]:
 
 
 def _exact() -> bool:
-    """Whether oneDNN, allowed less, still computes in single precision here: bf16 is off by 1e-3."""
+    """Whether oneDNN, although bf16 is allowed, computes in single precision here: bf16 would be off by 1e-3."""
     one = torch.linspace(0, 1000, 256 * 256).sin().view(256, 256)
     with _by_onednn():
         found = one @ one.T

@@ -1,105 +1,158 @@
 """Scaled dot-product attention with several heads (Vaswani et al. 2017, section 3.2).
 
-B sentences, H heads, Q queries, K keys; N tokens of all sentences, end to end.
+B sequences, H heads, Q queries, K keys; R rows of tokens end to end, see ``SequenceLayout``.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from triptych.kernels.dropout import drop
-from triptych.layers.positions import Rotary, rotate
-from triptych.layers.sequence_layout import Packing
+from triptych.kernels.dropout import dropout as drop
+from triptych.layers.kv_cache import KVCache
+from triptych.layers.positions import rotate
+from triptych.layers.recording import RecordableAttention
+from triptych.layers.sequence_layout import SequenceLayout
+from triptych.layers.transformer_config import TransformerConfig
 
 
-def attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    mask: Tensor | None,
-    causal: bool,
-    dropout: float,
-    trace: list[Tensor] | None,
-) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) V.
+def attend(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, causal: bool, dropout: float) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, equation 1).
 
-    Two paths that agree: PyTorch's fused kernel, and plain products, which can show their weights. The plain path also
-    trains on CPUs, where the backward pass of the fused kernel is the slower one at sentence lengths.
+    PyTorch's fused kernel, or ``attend_with_weights``, which agree. The latter trains on CPUs, where the backward pass
+    of the fused kernel is the slower one at sentence lengths.
 
     Args:
         query: (B, H, Q, d_k).
         key: (B, H, K, d_k).
         value: (B, H, K, d_v).
         mask: broadcastable to (B, H, Q, K), True where a query may look; None for everywhere.
-        causal: a query sees only keys up to its own place (then ``mask`` is None and Q = K).
+        causal: a query sees only keys up to its own position (then ``mask`` is None and Q = K).
         dropout: probability of dropping a weight.
-        trace: the weights (B, H, Q, K), before dropout, are appended here.
 
     Returns:
         (B, H, Q, d_v).
     """
-    if trace is None and not (query.device.type == "cpu" and query.requires_grad):
-        return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+    if query.device.type == "cpu" and query.requires_grad:
+        return attend_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)[0]
+    return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+
+
+def attend_with_weights(
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, causal: bool, dropout: float
+) -> tuple[Tensor, Tensor]:
+    """``attend`` by plain products; also return the weights (B, H, Q, K) before dropout."""
     if causal:
         mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
     scores = (query * (1 / math.sqrt(query.shape[-1]))) @ key.transpose(-2, -1)
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
     weights = scores.softmax(dim=-1)
-    if trace is not None:
-        trace.append(weights.detach())
-    if dropout:
-        weights = drop(weights, dropout)
-    return weights.to(value.dtype) @ value
+    dropped = drop(weights, dropout) if dropout else weights
+    return dropped.to(value.dtype) @ value, weights
 
 
-class Attention(nn.Module):
-    """Multi-head attention whose d_k and d_v are free of d_model / heads (table 3, rows A and B)."""
+class ProjectedMemory(NamedTuple):
+    """What cross-attention needs of a memory of S positions.
 
-    def __init__(self, *, d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool, dropout: float) -> None:
-        super().__init__()
-        self.d_model, self.num_heads, self.d_k, self.d_v = d_model, num_heads, d_k, d_v
-        self.dropout = dropout
-        self.query = nn.Linear(d_model, num_heads * d_k, bias=bias)
-        self.key_value = nn.Linear(d_model, num_heads * (d_k + d_v), bias=bias)
-        self.output = nn.Linear(num_heads * d_v, d_model, bias=bias)
+    Attributes:
+        key: (B, H, S, d_k).
+        value: (B, H, S, d_v).
+        mask: (B, 1, 1, S), True where the memory is no padding.
+    """
 
-    def keys_values(self, memory: Tensor, packing: Packing, by: Rotary | None = None) -> tuple[Tensor, Tensor]:
-        """Of packed (N, d_model): keys (B, H, K, d_k), rotated ``by`` their positions, and values (B, H, K, d_v)."""
+    key: Tensor
+    value: Tensor
+    mask: Tensor
+
+
+class MultiHeadAttention(RecordableAttention):
+    """Concat(head_1, …, head_h) W^O, where head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (section 3.2.2).
+
+    d_k and d_v need not be d_model / heads (table 3, rows A and B).
+
+    Args:
+        config: of the Transformer.
+        name: what weights are recorded as, see ``RecordableAttention``.
+        memory_size: features of what keys and values are made of.
+    """
+
+    def __init__(self, config: TransformerConfig, *, name: str, memory_size: int) -> None:
+        super().__init__(name)
+        heads, d_k, d_v = config.num_heads, config.key_size, config.value_size
+        self.d_model, self.memory_size = config.d_model, memory_size
+        self.num_heads, self.d_k, self.d_v = heads, d_k, d_v
+        self.dropout = config.attention_dropout
+        self.query = nn.Linear(config.d_model, heads * d_k, bias=config.bias)
+        self.key_value = nn.Linear(memory_size, heads * (d_k + d_v), bias=config.bias)
+        self.output = nn.Linear(heads * d_v, config.d_model, bias=config.bias)
+
+    def keys_values(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Tensor]:
+        """Project rows (R, memory_size) to keys (B, H, K, d_k) and values (B, H, K, d_v)."""
         sizes = [self.num_heads * self.d_k, self.num_heads * self.d_v]
-        key, value = (self._heads(part) for part in packing.pad(self.key_value(memory)).split(sizes, dim=-1))
-        return (key if by is None else rotate(key, by)), value
+        key, value = (self._heads(part) for part in layout.pad(self.key_value(x)).split(sizes, dim=-1))
+        return key, value
 
-    def forward(
-        self,
-        x: Tensor,
-        packing: Packing,
-        keys_values: tuple[Tensor, Tensor],
-        *,
-        mask: Tensor | None = None,
-        causal: bool = False,
-        by: Rotary | None = None,
-        trace: list[Tensor] | None = None,
-    ) -> Tensor:
-        """Queries from packed x (N, d_model) over ready keys and values, masks as in ``attend``; (N, d_model)."""
-        query = self._heads(packing.pad(self.query(x)))
-        if by is not None:
-            query = rotate(query, by)
+    def queries(self, x: Tensor, layout: SequenceLayout) -> Tensor:
+        """Project rows (R, d_model) to queries (B, H, Q, d_k)."""
+        return self._heads(layout.pad(self.query(x)))
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+        """Attend as the function ``attend`` does, and record the weights if they are wanted."""
         dropout = self.dropout if self.training else 0.0
-        attended = attend(query, *keys_values, mask=mask, causal=causal, dropout=dropout, trace=trace)
-        return self.output(packing.pack(attended.transpose(1, 2).flatten(2)))
+        if not self.is_recorded():
+            return attend(query, key, value, mask=mask, causal=causal, dropout=dropout)
+        attended, weights = attend_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)
+        self.record(weights)
+        return attended
+
+    def merge(self, attended: Tensor, layout: SequenceLayout) -> Tensor:
+        """Concatenate the heads (B, H, Q, d_v), and project them by W^O: rows (R, d_model)."""
+        return self.output(layout.unpad(attended.transpose(1, 2).flatten(2)))
 
     def _heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, T, H * d) -> (B, H, T, d)
 
     def flops(self, queries: int, keys: int) -> int:
-        """Multiply-adds times two: four projections, and both products over every query and key."""
+        """Count multiply-adds times two: four projections, and both products over every query and key."""
         projections = queries * self.d_model * self.num_heads * (self.d_k + self.d_v)
-        projections += keys * self.d_model * self.num_heads * (self.d_k + self.d_v)
+        projections += keys * self.memory_size * self.num_heads * (self.d_k + self.d_v)
         products = self.num_heads * queries * keys * (self.d_k + self.d_v)
         return 2 * (projections + products)
+
+
+class SelfAttention(MultiHeadAttention):
+    """Attention of a sequence to itself, and, in decoding, to its past."""
+
+    def __init__(self, config: TransformerConfig, *, name: str) -> None:
+        super().__init__(config, name=name, memory_size=config.d_model)
+
+    def forward(self, x: Tensor, layout: SequenceLayout, kv_cache: KVCache | None = None) -> Tensor:
+        """Attend from rows x (R, d_model) to each other, as far as their layout allows; return rows (R, d_model).
+
+        Keys and values are added to those of the cache, if there is one.
+        """
+        key, value = self.keys_values(x, layout)
+        key = key if layout.rope is None else rotate(key, layout.rope)
+        if kv_cache is not None:
+            key, value = kv_cache.append(key, value)
+        query = self.queries(x, layout)
+        query = query if layout.rope is None else rotate(query, layout.rope)
+        return self.merge(self.attend(query, key, value, layout.mask, layout.is_causal), layout)
+
+
+class CrossAttention(MultiHeadAttention):
+    """Attention of a decoder to an encoder's memory."""
+
+    def project(self, memory: Tensor, layout: SequenceLayout) -> ProjectedMemory:
+        """Return the keys and values of a memory's rows (R, memory_size)."""
+        return ProjectedMemory(*self.keys_values(memory, layout), layout.is_token[:, None, None])
+
+    def forward(self, x: Tensor, layout: SequenceLayout, memory: ProjectedMemory) -> Tensor:
+        """Attend from rows x (R, d_model) to the memory of their sentences; return rows (R, d_model)."""
+        attended = self.attend(self.queries(x, layout), memory.key, memory.value, memory.mask)
+        return self.merge(attended, layout)

@@ -8,41 +8,41 @@ import torch
 from torch import Tensor, nn
 
 from triptych.errors import UserError
-from triptych.layers.attention import Attention
+from triptych.layers.attention import MultiHeadAttention
+from triptych.layers.blocks import Block, FeedForward
 from triptych.layers.embedding import TiedEmbeddings, TransformerInput
-from triptych.layers.transformer import Block, FeedForward, Sizes, Stack
+from triptych.layers.transformer import Blocks, Decoder, Encoder
+from triptych.layers.transformer_config import TransformerConfig
 
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
 
 MAX_LENGTH = 2048
-"""Rows of a table of positions that a formula makes; a longer sentence has none."""
+"""Rows of a table of positions that a formula makes; longer sentences cannot be translated."""
 
 
-def specification(
-    embeddings: TiedEmbeddings, src_input: TransformerInput, encoder: Stack, tgt_input: TransformerInput, decoder: Stack
-) -> TransformerSpec:
-    """An encoder-decoder's weights and shape; its vocabularies are not registered yet.
+def specification(embeddings: TiedEmbeddings, encoder: Encoder, decoder: Decoder) -> TransformerSpec:
+    """Return an encoder-decoder's weights and shape; its vocabularies are not registered yet.
 
     Raises:
-        UserError: keys and values of unequal sizes, which CTranslate2 has not, or no CTranslate2.
+        UserError: keys and values of unequal sizes, which CTranslate2 does not have, or no CTranslate2.
     """
     specs = require_ctranslate2().specs
-    sizes = encoder.sizes
-    if sizes.key_size != sizes.value_size:
+    config = encoder.config
+    if config.key_size != config.value_size:
         raise UserError(
-            f"CTranslate2 has no heads with model.d_k={sizes.key_size} and model.d_v={sizes.value_size}: they must be "
-            "equal."
+            f"CTranslate2 has no heads with model.d_k={config.key_size} and model.d_v={config.value_size}: they must "
+            "be equal."
         )
     activations = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU, "swiglu": specs.Activation.SWISH}
     shape = {
-        "num_heads": sizes.num_heads,
-        "pre_norm": sizes.pre_norm,
-        "activation": activations[sizes.activation],
-        "ffn_glu": sizes.activation == "swiglu",
-        "rms_norm": sizes.norm == "rms",
-        "head_dim": sizes.key_size,
-        "rotary_dim": encoder.rotary_size,
+        "num_heads": config.num_heads,
+        "pre_norm": config.pre_norm,
+        "activation": activations[config.activation],
+        "ffn_glu": config.activation == "swiglu",
+        "rms_norm": config.norm == "rms",
+        "head_dim": config.key_size,
+        "rotary_dim": encoder.input.rotary_size,
         "rotary_interleave": False,
     }
     spec = specs.TransformerSpec(
@@ -52,10 +52,11 @@ def specification(
     spec.encoder.embeddings[0].weight = array(embeddings.src.weight)
     spec.decoder.embeddings.weight = array(embeddings.tgt.weight)
     spec.decoder.projection.weight = array(embeddings.output_weight)
-    for stack, side, given in ((encoder, spec.encoder, src_input), (decoder, spec.decoder, tgt_input)):
-        if encoder.rotary_size is None:
-            side.position_encodings.encodings = array(table(given, sizes))
-        if sizes.pre_norm:
+    stacks: tuple[tuple[Blocks, Any], ...] = ((encoder, spec.encoder), (decoder, spec.decoder))
+    for stack, side in stacks:
+        if encoder.input.rotary_size is None:
+            side.position_encodings.encodings = array(table(stack.input, config))
+        if config.pre_norm:
             set_norm(side.layer_norm, stack.norm)
         for block, layer in zip(stack, side.layer, strict=True):
             set_block(layer, block)
@@ -66,7 +67,7 @@ def specification(
 
 
 def require_ctranslate2() -> Any:
-    """The module; raises ``UserError`` where it is not installed."""
+    """Return the module; raise ``UserError`` if it is not installed."""
     try:
         import ctranslate2
     except ImportError as error:
@@ -87,7 +88,7 @@ def set_block(layer: Any, block: Block) -> None:
     set_norm(layer.ffn.layer_norm, block.feed_forward_norm)
 
 
-def set_attention(spec: Any, attention: Attention, norm: nn.Module) -> None:
+def set_attention(spec: Any, attention: MultiHeadAttention, norm: nn.Module) -> None:
     set_norm(spec.layer_norm, norm)
     set_linear(spec.linear[-1], attention.output)
 
@@ -104,7 +105,7 @@ def set_feed_forward(spec: Any, feed_forward: FeedForward) -> None:
 
 
 def set_linear(spec: Any, *layers: nn.Linear) -> None:
-    """The layers one below the other."""
+    """Stack the layers one below the other."""
     spec.weight = array(torch.cat([layer.weight for layer in layers]))
     if layers[0].bias is not None:
         spec.bias = array(torch.cat([layer.bias for layer in layers]))
@@ -122,10 +123,10 @@ def epsilon(norm: nn.Module) -> float:
     return torch.finfo(torch.float32).eps if norm.eps is None else norm.eps
 
 
-def table(given: TransformerInput, sizes: Sizes) -> Tensor:
-    """What is added to the embedding at each position, (rows, d_model)."""
-    rows = MAX_LENGTH if given.positions.table is None else given.positions.table.num_embeddings
-    return given.positions(torch.zeros(rows, sizes.d_model), torch.arange(rows))
+def table(input: TransformerInput, config: TransformerConfig) -> Tensor:
+    """Return what is added to the embedding at each position, (rows, d_model)."""
+    rows = MAX_LENGTH if input.positions.table is None else input.positions.table.num_embeddings
+    return input.positions(torch.zeros(rows, config.d_model), torch.arange(rows))
 
 
 def array(tensor: Tensor) -> Any:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError, require_one_of
 from triptych.kernels.dropout import Dropout
-from triptych.layers.positions import Positions
+from triptych.layers.positions import Positions, rotations
+from triptych.layers.sequence_layout import Rope, SequenceLayout
+from triptych.layers.transformer_config import TransformerConfig
 
 TYINGS = ("none", "decoder", "three_way")
 
@@ -19,10 +26,12 @@ class TiedEmbeddings(nn.Module):
     (Vaswani et al. 2017, section 3.4), which needs a joint vocabulary.
 
     Each is initialised with a variance of 1 / size, so that logits of unit-variance hidden vectors have unit variance.
+    Embedded tokens are multiplied by sqrt(size): rows of that variance would be too small beside a Transformer's
+    positions, and for a recurrent layer's gates.
 
     Args:
-        vocabulary: how many rows each has.
-        size: features of a row.
+        vocabulary: its sizes are the numbers of rows.
+        size: E, features of a row.
         tying: as above.
         one_input: source and target tokens share one embedding whatever the tying, as in a decoder-only model.
 
@@ -38,32 +47,54 @@ class TiedEmbeddings(nn.Module):
                 "model.tying=three_way needs one vocabulary for both sides; set model.tying=decoder, or "
                 "tokenizer.joint=true."
             )
+        self.scale = size**0.5
         self.tgt = nn.Embedding(vocabulary.tgt_size, size)
         self.src = self.tgt if one_input or tying == "three_way" else nn.Embedding(vocabulary.src_size, size)
         self.output = self.tgt if tying != "none" else nn.Embedding(vocabulary.tgt_size, size)
         for embedding in dict.fromkeys([self.src, self.tgt, self.output]):
             nn.init.normal_(embedding.weight, std=size**-0.5)
 
+    def source(self, ids: Tensor, lengths: Tensor, host_lengths: NDArray[np.int64]) -> tuple[Tensor, SequenceLayout]:
+        """Embed source ids (B, S) of lengths (B,), which the CPU knows as well: tokens (B, S, E), and their layout."""
+        return self.src(ids) * self.scale, SequenceLayout.from_lengths(lengths, host_lengths, ids.shape[1])
+
+    def target(self, ids: Tensor, lengths: Tensor, host_lengths: NDArray[np.int64]) -> tuple[Tensor, SequenceLayout]:
+        """Embed target ids (B, T) as ``source`` does."""
+        return self.next_tokens(ids), SequenceLayout.from_lengths(lengths, host_lengths, ids.shape[1])
+
+    def next_tokens(self, ids: Tensor) -> Tensor:
+        """Embed target ids (…) of a decoding step: (…, E)."""
+        return self.tgt(ids) * self.scale
+
     @property
     def output_weight(self) -> Tensor:
-        """(V, size)."""
+        """(V, E)."""
         return self.output.weight
 
     @property
     def num_parameters(self) -> int:
-        """Parameters of the distinct matrices."""
+        """Number of parameters of the distinct matrices."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
 class TransformerInput(nn.Module):
-    """dropout(sqrt(d_model) * embedding + position)."""
+    """dropout(embedding + position), end to end (Vaswani et al. 2017, sections 3.5 and 5.4)."""
 
-    def __init__(self, *, d_model: int, positions: str, max_length: int, dropout: float) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.scale = d_model**0.5
-        self.positions = Positions(kind=positions, d_model=d_model, max_length=max_length)
-        self.dropout = Dropout(dropout)
+        self.positions = Positions(kind=config.positions, d_model=config.d_model, max_length=config.max_length)
+        self.rotary_size = config.key_size if config.positions == "rope" else None
+        self.dropout = Dropout(config.embedding_dropout)
 
-    def forward(self, embedding: nn.Embedding, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Tokens (B, T) at positions (B or 1, T) to (B, T, d_model)."""
-        return self.dropout(self.positions(embedding(tokens) * self.scale, positions))
+    def forward(self, tokens: Tensor, layout: SequenceLayout) -> tuple[Tensor, SequenceLayout]:
+        """Add positions from 0 to embedded tokens (B, T, d_model): rows (R, d_model), and the layout with its rope."""
+        positions = torch.arange(tokens.shape[1], device=tokens.device).unsqueeze(0)
+        return layout.unpad(self.at(tokens, positions)), replace(layout, rope=self.rope(positions))
+
+    def at(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Add positions (B or 1, T) to embedded tokens (B, T, d_model)."""
+        return self.dropout(self.positions(tokens, positions))
+
+    def rope(self, positions: Tensor) -> Rope | None:
+        """Return the rotations of positions (B or 1, T), if this Transformer uses them."""
+        return None if self.rotary_size is None else rotations(positions, self.rotary_size)

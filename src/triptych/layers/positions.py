@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoids, learned vectors, rotations, or nothing."""
+"""What tells a token's position: sinusoids, learned vectors, rotations, or nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from triptych.errors import UserError, require_at_least, require_one_of
 
-KINDS = ("sinusoidal", "sinusoidal_concatenated", "learned", "rope", "none")
+POSITIONS = ("sinusoidal", "sinusoidal_concatenated", "learned", "rope", "none")
 
 
 def sinusoid(positions: Tensor, size: int, interleaved: bool) -> Tensor:
@@ -31,7 +31,7 @@ def sinusoid(positions: Tensor, size: int, interleaved: bool) -> Tensor:
 
 
 class Positions(nn.Module):
-    """The vector that is added to a token's embedding.
+    """The vector that is added to a token's embedding (Vaswani et al. 2017, section 3.5; learned: table 3, row E).
 
     Raises:
         UserError: unknown kind, an odd size for sinusoids, or an empty table.
@@ -39,7 +39,7 @@ class Positions(nn.Module):
 
     def __init__(self, *, kind: str, d_model: int, max_length: int) -> None:
         super().__init__()
-        require_one_of(KINDS, "model", positions=kind)
+        require_one_of(POSITIONS, "model", positions=kind)
         require_at_least(1, "model", max_length=max_length)
         if kind.startswith("sinusoidal") and d_model % 2:
             raise UserError(f"model.d_model={d_model} is odd; model.positions={kind} needs an even number.")
@@ -50,7 +50,7 @@ class Positions(nn.Module):
             nn.init.normal_(self.table.weight, std=0.02)
 
     def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
-        """Adds the vectors of positions (B or 1, T), checked where there is no padding, to embedded (B, T, d_model)."""
+        """Add the vectors of positions (B or 1, T) to embedded (B, T, d_model). Padding may stand beyond the table."""
         if self.table is not None:
             return embedded + self.table(positions.clamp(max=self.table.num_embeddings - 1))
         if self.kind.startswith("sinusoidal"):
@@ -58,12 +58,12 @@ class Positions(nn.Module):
         return embedded
 
     def check(self, positions: Tensor) -> None:
-        """As ``check_length``, of the furthest of positions (any shape); with a table, this waits for the device."""
+        """Check the largest of positions (any shape) as ``check_length`` does; a table waits for the device."""
         if self.table is not None:
             self.check_length(int(positions.max()) + 1)
 
     def check_length(self, length: int) -> None:
-        """Raises ``UserError`` where a learned table has fewer than ``length`` positions."""
+        """Raise ``UserError`` if a learned table has fewer than ``length`` positions."""
         if self.table is not None and length > self.table.num_embeddings:
             raise UserError(
                 f"model.max_length={self.table.num_embeddings} holds too few learned positions for a sequence of "
@@ -71,19 +71,19 @@ class Positions(nn.Module):
             )
 
 
-Rotary = tuple[Tensor, Tensor]
-"""Cosines and sines, each (B or 1, 1, T, d_k / 2)."""
+def rotations(positions: Tensor, d_k: int) -> tuple[Tensor, Tensor]:
+    """Return the rotary embedding of positions (B or 1, T) for heads of size d_k (Su et al. 2021, equation 34).
 
-
-def rotary(positions: Tensor, d_k: int) -> Rotary:
-    """The rotations of positions (B or 1, T) for heads of size d_k (Su et al. 2021, equation 34)."""
+    Returns:
+        Cosines and sines, each (B or 1, 1, T, d_k / 2).
+    """
     frequencies = torch.exp(torch.arange(0, d_k, 2, device=positions.device) * (-math.log(10_000.0) / d_k))
     angles = positions[:, None, :, None].float() * frequencies
     return angles.cos(), angles.sin()
 
 
-def rotate(x: Tensor, by: Rotary) -> Tensor:
-    """Turns each pair (x_i, x_{i + d_k/2}) of x (B, H, T, d_k) by its position's angle."""
-    cos, sin = (part.to(x.dtype) for part in by)
+def rotate(x: Tensor, rope: tuple[Tensor, Tensor]) -> Tensor:
+    """Turn each pair (x_i, x_{i + d_k/2}) of x (B, H, T, d_k) by its position's angle in rope."""
+    cos, sin = (part.to(x.dtype) for part in rope)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)

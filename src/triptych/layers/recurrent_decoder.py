@@ -1,4 +1,7 @@
-"""The recurrent decoder: all steps at once where it can, one by one where attention feeds back.
+"""The recurrent decoder: without attention, with Bahdanau's, or with Luong's.
+
+Its three steps are ``without_attention``, ``bahdanau_step`` and ``luong_step``. Where no step waits for the attention
+of the step before, all of them run at once.
 
 B sentences, S source and T target positions, E features of an embedding, H units, M features of the memory, L layers.
 """
@@ -12,255 +15,335 @@ import torch
 from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
+from triptych.contract.flat_config import flat_config
+from triptych.errors import require_at_least
 from triptych.kernels.dropout import Dropout
-from triptych.kernels.loop_matmul import Product, Shared
-from triptych.layers.recurrent import Carried, Encoder, Layer, Weights, add_residual, init_gates
-from triptych.layers.rnn_attention import Alignment
+from triptych.kernels.loop_matmul import Matmul, loop_matmul
+from triptych.kernels.precision import cast_once
+from triptych.layers import encoder_decoder
+from triptych.layers.encoder_decoder import Memory, RecurrentState
+from triptych.layers.recurrent import RecurrentConfig, RecurrentLayer, Weights, add_residual, init_gates
+from triptych.layers.rnn_attention import SCORES, AttendedMemory, RNNAttention, check_attention
+from triptych.layers.sequence_layout import SequenceLayout
 
 
 class Loop(NamedTuple):
-    """What every step of a decoder that goes step by step has in common.
+    """What the steps of a loop have in common.
 
     Attributes:
         weights: of each layer.
-        state: at the start.
-        product: with what the steps share.
+        attended: the source, as attention needs it.
+        matmul: multiplies by what all steps multiply by.
     """
 
     weights: list[Weights]
-    state: DecoderState
-    product: Product
+    attended: AttendedMemory
+    matmul: Matmul
 
 
-Step = Callable[[Tensor, list[Carried], Tensor | None, Loop], tuple[Tensor, Tensor, list[Carried], Tensor | None]]
-"""One step: from what the embedding gives to the bottom layer's gates (B, G * H), what each layer carries and what is
-fed back, to an output, the weights of attention (B, 1, S), and what is carried and fed back from here."""
+class StepResult(NamedTuple):
+    """What a step of a loop gives.
 
-
-class RecurrentDecoder(nn.Module):
-    """Layers that start from the encoder's final states; attention; and the hidden vectors, tanh(W_o […] + b_o).
-
-    What attention returns enters the gates of some layers by a matrix of its own, as in s_i = f(s_{i-1}, y_{i-1}, c_i)
-    (Bahdanau et al. 2015, appendix A.2.2); whatever does not wait for it is computed for all steps in one product.
-
-    Args:
-        encoder: whose states and outputs it takes.
-        cell: ``lstm`` or ``gru``.
-        num_layers: L.
-        embedding_size: E, also the size of the hidden vectors.
-        hidden_size: H.
-        residual: see ``add_residual``.
-        score: None, no attention; ``additive``, the state before a step asks (Bahdanau); any other of ``Alignment``,
-            the state after it asks (Luong). A product projects a memory that is not of size H.
-        attention_layer: with ``additive``, whose state asks; ``top``, and the context enters the bottom layer, or
-            ``bottom``, and it enters all of them.
-        input_feeding: the last hidden vector enters the bottom layer; not with ``additive``.
-        dropout: on whatever enters a layer or W_o.
+    Attributes:
+        output: (B, E) the hidden vector (Luong), or (B, H + M) the state and the context (Bahdanau).
+        weights: (B, 1, S) alpha_i.
+        states: s_i of each layer.
+        input_feed: (B, E) what the next step is fed, if anything.
     """
 
+    output: Tensor
+    weights: Tensor
+    states: list[RecurrentState]
+    input_feed: Tensor | None
+
+
+class RecurrentDecoder(encoder_decoder.Decoder):
+    """Recurrent layers, attention, and the hidden vectors: tanh(W_o […] + b_o), which have E features.
+
+    Each layer starts at tanh(W h + b) of a last state of the encoder, counted from the top, so that its highest layers
+    reach a decoder of any depth. If the encoder has no states, h is the mean of its memory, as in Bahdanau et al. 2015
+    it is a summary of the source, and as recurrent decoders over self-attention start (Chen et al. 2018).
+
+    Args:
+        config: what encoder and decoder share.
+        num_layers: L.
+        attention: ``none``, ``bahdanau`` or ``luong``.
+        score: Luong's, one of ``LUONG_SCORES``; None is ``general``, and the only choice without luong. A product of
+            unequal sizes projects the memory to H.
+        attention_layer: with bahdanau, whose previous state is the query: that of the ``top`` layer, and the context
+            enters the bottom layer; or that of the ``bottom`` layer, and it enters all layers (GNMT, Wu et al. 2016,
+            section 3).
+        input_feeding: with luong, the previous hidden vector enters the bottom layer (Luong et al. 2015, section 3.3).
+        encoder: that it decodes from.
+
+    Raises:
+        UserError: a value that is not allowed, or one that the others leave without effect.
+    """
+
+    @flat_config
     def __init__(
         self,
+        config: RecurrentConfig,
         *,
-        encoder: Encoder,
-        cell: str,
         num_layers: int,
-        embedding_size: int,
-        hidden_size: int,
-        residual: bool,
+        attention: str,
         score: str | None,
         attention_layer: str,
         input_feeding: bool,
-        dropout: float,
+        encoder: encoder_decoder.Encoder,
     ) -> None:
         super().__init__()
-        self.hidden_size, self.residual = hidden_size, residual
-        self.asks_first = score == "additive"
-        self.asking = 0 if attention_layer == "bottom" else num_layers - 1
-        self.dropout = Dropout(dropout)
-        below = [embedding_size] + [hidden_size] * (num_layers - 1)
-        self.stack = nn.ModuleList(Layer(cell=cell, input_size=size, hidden_size=hidden_size) for size in below)
-        self.parts = self.layers[0].parts
-        # Counted from the top, so that the encoder's highest states reach a decoder of any depth.
-        self.sources = [max(0, len(encoder.layers) - num_layers + i) for i in range(num_layers)]
-        self.bridges = nn.ModuleList(
-            nn.Linear(encoder.layers[i].output_size, hidden_size) for i in self.sources for _ in range(self.parts)
-        )
-        plain_product = score in ("dot", "scaled_dot") and encoder.output_size != hidden_size
-        memory_size = hidden_size if plain_product else encoder.output_size
-        self.projection = nn.Linear(encoder.output_size, hidden_size, bias=False) if plain_product else None
-        self.alignment = (
-            None if score is None else Alignment(score=score, query_size=hidden_size, memory_size=memory_size)
-        )
-        context = 0 if score is None else memory_size
-        self.output = nn.Linear(hidden_size + context + (embedding_size if self.asks_first else 0), embedding_size)
-        self.entry = None
-        if self.asks_first or input_feeding:
-            gates = self.layers[0].gates * hidden_size
+        check_attention(attention, score, attention_layer, input_feeding)
+        require_at_least(1, "model", num_layers=num_layers)
+        self.embedding_size, self.hidden_size = config.embedding_size, config.hidden_size
+        self.residual, self.dropout = config.residual, Dropout(config.dropout)
+        self.query_before_step = attention == "bahdanau"
+        self.query_layer = 0 if attention_layer == "bottom" else num_layers - 1
+        self._build_layers(config, num_layers, encoder)
+        score_name = {"none": None, "bahdanau": "additive", "luong": score or "general"}[attention]
+        context_size = self._build_attention(score_name, encoder.memory_size)
+        embedding = self.embedding_size if self.query_before_step else 0
+        self.output = nn.Linear(self.hidden_size + context_size + embedding, self.embedding_size)  # W_o
+        # What enters the layers beside the embedding, the context or the input feed, has a matrix of its own.
+        self.context_projection: nn.Linear | None = None
+        if self.query_before_step or input_feeding:
             self.entered = num_layers if attention_layer == "bottom" else 1
-            self.entry = nn.Linear(context if self.asks_first else embedding_size, self.entered * gates, bias=False)
-        self._step: Step = self._ask_first if self.asks_first else self._feed
+            gates = self.entered * self.layers[0].gates * self.hidden_size
+            entering = context_size if self.query_before_step else self.embedding_size
+            self.context_projection = nn.Linear(entering, gates, bias=False)
+        self._step: Callable[..., StepResult] = self.bahdanau_step if self.query_before_step else self.luong_step
         self._compiled = False
         for module in self.modules():
             if isinstance(module, nn.Linear):
-                init_gates(module.weight, hidden_size if module is self.entry else len(module.weight))
+                init_gates(module.weight, self.hidden_size if module is self.context_projection else len(module.weight))
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
 
+    def _build_layers(self, config: RecurrentConfig, num_layers: int, encoder: encoder_decoder.Encoder) -> None:
+        below = [config.embedding_size] + [config.hidden_size] * (num_layers - 1)
+        self.stack = nn.ModuleList(
+            RecurrentLayer(cell=config.cell, input_size=size, hidden_size=config.hidden_size) for size in below
+        )
+        self.num_states = self.layers[0].num_states
+        sizes = encoder.final_state_sizes or [encoder.memory_size]
+        self.starts_from = [max(0, len(sizes) - num_layers + i) for i in range(num_layers)]
+        self.bridges = nn.ModuleList(
+            nn.Linear(sizes[i], config.hidden_size) for i in self.starts_from for _ in range(self.num_states)
+        )
+
+    def _build_attention(self, score: str | None, memory_size: int) -> int:
+        """Return the features of a context."""
+        self.memory_projection: nn.Linear | None = None
+        self.attention: RNNAttention | None = None
+        if score is None:
+            return 0
+        if SCORES[score].needs_equal_sizes and memory_size != self.hidden_size:
+            self.memory_projection = nn.Linear(memory_size, self.hidden_size, bias=False)
+            memory_size = self.hidden_size
+        self.attention = RNNAttention(score=score, query_size=self.hidden_size, memory_size=memory_size)
+        return memory_size
+
+    @property
+    def layers(self) -> list[RecurrentLayer]:
+        return [layer for layer in self.stack if isinstance(layer, RecurrentLayer)]
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """The single step, where attention feeds back; whole sequences have kernels of their own."""
-        if self.entry is not None:
+        """Compile the single step, where there is a loop of them; whole sequences have fused kernels."""
+        if self.context_projection is not None:
             self._step = torch.compile(self._step, *args, **kwargs)
             self._compiled = True
 
-    @property
-    def layers(self) -> list[Layer]:
-        return [layer for layer in self.stack if isinstance(layer, Layer)]
+    def start(self, memory: Memory) -> DecoderState:
+        """Return the state before the first step.
 
-    def start(self, memory: Tensor, finals: list[Carried], mask: Tensor) -> DecoderState:
-        """The state before the first step.
-
-        Args:
-            memory: (B, S, M) outputs of the encoder.
-            finals: what each of its layers carries at the end.
-            mask: (B, 1, S), True where the source is no padding.
+        Per hypothesis: ``recurrent`` (B, L, 1 or 2, H) and, with input feeding, ``input_feed`` (B, E). Per sentence,
+        with attention: ``keys`` (B, S, H), ``memory`` (B, S, M) and ``mask`` (B, 1, S).
         """
-        parts = [part for i in self.sources for part in finals[i]]
+        last, vectors = memory.final_states or [(memory.mean(),)], memory.padded()
+        parts = [last[i][min(part, len(last[i]) - 1)] for i in self.starts_from for part in range(self.num_states)]
         bridged = [torch.tanh(bridge(part)) for bridge, part in zip(self.bridges, parts, strict=True)]
         # (B, L * parts, H) -> (B, L, parts, H), in the encoder's precision also under autocast
-        carried = torch.stack(bridged, 1).to(memory.dtype).reshape(len(memory), -1, self.parts, self.hidden_size)
-        sentence, hypothesis = {}, {"carried": carried}
-        if self.alignment is not None:
-            memory = memory if self.projection is None else self.projection(memory)
-            keys = self.alignment.keys(memory)
-            sentence = {"keys": keys, "memory": cast_once(memory), "mask": mask}
-        if self.entry is not None and not self.asks_first:
-            hypothesis["fed"] = carried.new_zeros(len(memory), self.output.out_features)
+        recurrent = torch.stack(bridged, 1).to(vectors.dtype)
+        recurrent = recurrent.reshape(len(vectors), -1, self.num_states, self.hidden_size)
+        sentence, hypothesis = {}, {"recurrent": recurrent}
+        if self.attention is not None:
+            vectors = vectors if self.memory_projection is None else self.memory_projection(vectors)
+            keys, mask = self.attention.keys(vectors), memory.layout.is_token.unsqueeze(1)
+            sentence = {"keys": keys, "memory": cast_once(vectors), "mask": mask}
+        if self.context_projection is not None and not self.query_before_step:
+            hypothesis["input_feed"] = recurrent.new_zeros(len(vectors), self.embedding_size)
         return DecoderState(sentence, hypothesis)
 
-    def forward(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, Tensor | None, DecoderState]:
-        """Some steps, one or all.
+    def forward(self, tokens: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
+        return layout.tokens(self._run(tokens, self.start(memory))[0])
+
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        hidden, state = self._run(tokens.unsqueeze(1), state)
+        return hidden.squeeze(1), state
+
+    def _run(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Run some steps, one or all, from embedded tokens (B, T, E): hidden vectors (B, T, E), and the new state.
+
+        In search, B = A * W: W hypotheses of each of A sentences.
+        """
+        embedded, recurrent = self.dropout(tokens), state.hypothesis["recurrent"]
+        attended = None if self.attention is None else AttendedMemory(**state.sentence)
+        if self.attention is None or attended is None:
+            hidden, states = self.without_attention(embedded, _layer_states(recurrent))
+            return hidden, DecoderState(state.sentence, {"recurrent": _as_tensor(states)})
+        if self.context_projection is None:
+            hidden, weights, states = self.luong_at_once(embedded, _layer_states(recurrent), attended)
+            new = {"recurrent": _as_tensor(states)}
+        else:
+            hidden, weights, new = self._one_by_one(embedded, state, attended)
+        self.attention.record(weights.unsqueeze(1))
+        return hidden, DecoderState(state.sentence, new)
+
+    def without_attention(self, embedded: Tensor, states: list[RecurrentState]) -> tuple[Tensor, list[RecurrentState]]:
+        """All steps without attention (Sutskever et al. 2014).
+
+        s_i = f(s_{i-1}, y_{i-1})
+        hidden_i = tanh(W_o s_i)
+        """
+        s, states = self._through_layers(embedded, states)
+        return self._hidden(s), states
+
+    def bahdanau_step(
+        self, inputs: Tensor, states: list[RecurrentState], input_feed: Tensor | None, loop: Loop
+    ) -> StepResult:
+        """One step of Bahdanau et al. 2015. The query is the state before the step.
+
+            e_ij = a(s_{i-1}, h_j), alpha_ij = softmax_j(e_ij)    equation 6
+            c_i = sum_j alpha_ij h_j                              equation 5
+            s_i = f(s_{i-1}, y_{i-1}, c_i)                        section 3.1, and appendix A.2.2
+            hidden_i = tanh(W_o [s_i; c_i; y_{i-1}])              g of equation 4, for all steps at once after the loop
 
         Args:
-            embedded: (B, T, E) the tokens before each; in search B = A * W, W hypotheses of each of A sentences.
-            state: of ``start``, or of the call before.
-
-        Returns:
-            The hidden vectors (B, T, E), the weights (B, T, S) of attention, and the new state.
+            inputs: (B, G * H) what y_{i-1} gives to the bottom layer's gates.
+            states: s_{i-1} of each layer.
+            input_feed: None.
+            loop: what all steps share.
         """
-        first = state.hypothesis["carried"]
-        x = self.dropout(embedded)
-        fed = state.hypothesis.get("fed")
-        if self.entry is None:
-            carried = _of_layers(first)
-            hidden, weights = self._at_once(x, carried, state)
-        else:
-            hidden, weights, carried, fed = self._one_by_one(x, first, state, fed)
-        new = {"carried": torch.stack([torch.stack(layer, 1) for layer in carried], 1)}
-        return hidden, weights, DecoderState(state.sentence, new if fed is None else {**new, "fed": fed})
+        context, weights = self._attend(states[self.query_layer][0].unsqueeze(1), loop.attended, loop.matmul)
+        context = context.squeeze(1)
+        s, states = self._step_layers(inputs, context, states, loop)
+        return StepResult(torch.cat([s, context], 1), weights, states, input_feed)
 
-    def _at_once(self, x: Tensor, carried: list[Carried], state: DecoderState) -> tuple[Tensor, Tensor | None]:
-        for i, layer in enumerate(self.layers):
-            output, carried[i] = layer(x if i == 0 else self.dropout(x), carried[i])
-            x = add_residual(x, output, i, self.residual)
-        if self.alignment is None:
-            return self._hidden(x), None
-        context, weights = self._attend(x, state)
-        return self._hidden(x, context), weights
+    def luong_step(
+        self, inputs: Tensor, states: list[RecurrentState], input_feed: Tensor | None, loop: Loop
+    ) -> StepResult:
+        """One step of Luong et al. 2015, with input feeding. The query is the state after the step.
+
+            s_i = f(s_{i-1}, [y_{i-1}; hidden_{i-1}])         section 3.3
+            alpha_ij = softmax_j(score(s_i, h_j))             equations 7 and 8
+            c_i = sum_j alpha_ij h_j                          section 3.1
+            hidden_i = tanh(W_o [s_i; c_i])                   equation 5
+
+        Args:
+            inputs: (B, G * H) what y_{i-1} gives to the bottom layer's gates.
+            states: s_{i-1} of each layer.
+            input_feed: (B, E) hidden_{i-1}.
+            loop: what all steps share.
+        """
+        assert input_feed is not None
+        s, states = self._step_layers(inputs, input_feed, states, loop)
+        context, weights = self._attend(s.unsqueeze(1), loop.attended, loop.matmul)
+        hidden = self._hidden(s, context.squeeze(1), matmul=loop.matmul)
+        return StepResult(hidden, weights, states, hidden)
+
+    def luong_at_once(
+        self, embedded: Tensor, states: list[RecurrentState], attended: AttendedMemory
+    ) -> tuple[Tensor, Tensor, list[RecurrentState]]:
+        """All of Luong's steps, which without input feeding do not wait for each other's attention."""
+        s, states = self._through_layers(embedded, states)
+        context, weights = self._attend(s, attended)
+        return self._hidden(s, context), weights, states
 
     def _one_by_one(
-        self, x: Tensor, first: Tensor, state: DecoderState, fed: Tensor | None
-    ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
-        outputs, attended = [], []
-        weights = [layer.weights for layer in self.layers]
-        loop = Loop(weights, state, torch.matmul)
+        self, embedded: Tensor, state: DecoderState, attended: AttendedMemory
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Run the steps in a loop: hidden vectors (B, T, E), weights (B, T, S), and what the new state has."""
+        recurrent, input_feed = state.hypothesis["recurrent"], state.hypothesis.get("input_feed")
+        loop = Loop([layer.weights for layer in self.layers], attended, torch.matmul)
         if torch.is_grad_enabled() and not self._compiled:
-            shared = Shared(self._shared(loop))
-            loop, first = loop._replace(product=shared), shared.begin(first)
-        carried = _of_layers(first)
-        for inputs in self.layers[0].inputs(x.transpose(0, 1), weights[0]):
-            output, attention, carried, fed = self._step(inputs, carried, fed, loop)
+            matmul = loop_matmul(self._loop_matrices(loop))
+            loop, recurrent = loop._replace(matmul=matmul), matmul.begin(recurrent)
+        states, outputs, weights = _layer_states(recurrent), [], []
+        for inputs in self.layers[0].input_gates(embedded.transpose(0, 1), loop.weights[0]):
+            output, of_step, states, input_feed = self._step(inputs, states, input_feed, loop)
             outputs.append(output)
-            attended.append(attention)
+            weights.append(of_step)
         hidden = torch.stack(outputs, 1)
-        return self._hidden(hidden, x) if self.asks_first else hidden, torch.cat(attended, 1), carried, fed
+        hidden = self._hidden(hidden, embedded) if self.query_before_step else hidden
+        new = {"recurrent": _as_tensor(states)}
+        return hidden, torch.cat(weights, 1), new if input_feed is None else {**new, "input_feed": input_feed}
 
-    def _shared(self, loop: Loop) -> list[Tensor]:
-        """What every step multiplies by."""
-        assert self.entry is not None
-        assert self.alignment is not None
+    def _loop_matrices(self, loop: Loop) -> list[Tensor]:
+        """Return the matrices that every step multiplies by."""
+        assert self.context_projection is not None
+        assert self.attention is not None
         of_layers = [weight_hh.T for _, weight_hh, _, _ in loop.weights]
         of_layers += [weight_ih.T for weight_ih, *_ in loop.weights[1:]]
-        attended = self.alignment.shared(loop.state.sentence["keys"], loop.state.sentence["memory"])
-        return [*of_layers, self.entry.weight.T, *attended, *([] if self.asks_first else [self.output.weight.T])]
+        of_attention = self.attention.loop_matrices(loop.attended)
+        of_output = [] if self.query_before_step else [self.output.weight.T]
+        return [*of_layers, self.context_projection.weight.T, *of_attention, *of_output]
 
-    def _ask_first(
-        self, inputs: Tensor, carried: list[Carried], fed: Tensor | None, loop: Loop
-    ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
-        """Bahdanau's ``Step``: the output is state and context (B, H + M), to which W_o adds the embedding."""
-        context, attention = self._attend(carried[self.asking][0].unsqueeze(1), loop.state, loop.product)
-        top, carried = self._through_layers(inputs, context.squeeze(1), carried, loop)
-        return torch.cat([top, context.squeeze(1)], 1), attention, carried, fed
+    def _through_layers(self, x: Tensor, states: list[RecurrentState]) -> tuple[Tensor, list[RecurrentState]]:
+        """Run all steps of the layers: (B, T, E) to the top layer's outputs (B, T, H), and the last states."""
+        last = []
+        for i, layer in enumerate(self.layers):
+            output, state = layer(x if i == 0 else self.dropout(x), states[i])
+            x = add_residual(x, output, i, self.residual)
+            last.append(state)
+        return x, last
 
-    def _feed(
-        self, inputs: Tensor, carried: list[Carried], fed: Tensor | None, loop: Loop
-    ) -> tuple[Tensor, Tensor, list[Carried], Tensor | None]:
-        """Luong's ``Step`` with input feeding: the output is the hidden vector (B, E), which is fed back."""
-        assert fed is not None
-        top, carried = self._through_layers(inputs, fed, carried, loop)
-        context, attention = self._attend(top.unsqueeze(1), loop.state, loop.product)
-        hidden = self._hidden(top, context.squeeze(1), product=loop.product)
-        return hidden, attention, carried, hidden
-
-    def _through_layers(
-        self, inputs: Tensor, entering: Tensor, carried: list[Carried], loop: Loop
-    ) -> tuple[Tensor, list[Carried]]:
-        """The top layer's output (B, H), and what each carries.
+    def _step_layers(
+        self, inputs: Tensor, entering: Tensor, states: list[RecurrentState], loop: Loop
+    ) -> tuple[Tensor, list[RecurrentState]]:
+        """Run one step of the layers: the top layer's output (B, H), and the new states.
 
         Args:
             inputs: (B, G * H) what the embedding gives to the bottom layer's gates.
-            entering: (B, M or E) what enters by ``entry``.
-            carried: of each layer.
-            loop: what the steps share.
+            entering: (B, M or E) context or input feed, which enters by ``context_projection``.
+            states: of each layer.
+            loop: what all steps share.
         """
-        assert self.entry is not None
-        entries = loop.product(self.dropout(entering), self.entry.weight.T).chunk(self.entered, dim=-1)
+        assert self.context_projection is not None
+        projected = loop.matmul(self.dropout(entering), self.context_projection.weight.T).chunk(self.entered, dim=-1)
         x, new = inputs, []
         for i, layer in enumerate(self.layers):
             if i > 0:
-                inputs = layer.inputs(self.dropout(x), loop.weights[i], loop.product)
+                inputs = layer.input_gates(self.dropout(x), loop.weights[i], loop.matmul)
             if i < self.entered:
-                inputs = inputs + entries[i]
-            new.append(layer.step(inputs, carried[i], loop.weights[i], loop.product))
+                inputs = inputs + projected[i]
+            new.append(layer.step(inputs, states[i], loop.weights[i], loop.matmul))
             x = add_residual(x, new[i][0], i, self.residual)
         return x, new
 
-    def _attend(self, query: Tensor, state: DecoderState, product: Product = torch.matmul) -> tuple[Tensor, Tensor]:
-        """Queries (B, T, H) to contexts (B, T, M) and weights (B, T, S); the hypotheses of a sentence ask together."""
-        assert self.alignment is not None
-        keys, memory, mask = (state.sentence[name] for name in ("keys", "memory", "mask"))
-        together = query.reshape(len(keys), -1, query.shape[2])  # (A * W, T, H) -> (A, W * T, H)
-        context, weights = self.alignment(together, keys, memory, mask, product)
+    def _attend(self, query: Tensor, attended: AttendedMemory, matmul: Matmul = torch.matmul) -> tuple[Tensor, Tensor]:
+        """Attend from queries (B, T, H): contexts (B, T, M), and weights (B, T, S)."""
+        assert self.attention is not None
+        together = query.reshape(len(attended.keys), -1, query.shape[2])  # (A * W, T, H) -> (A, W * T, H)
+        context, weights = self.attention(together, attended, matmul)
         return context.view(*query.shape[:2], -1), weights.view(*query.shape[:2], -1)
 
-    def _hidden(self, *features: Tensor, product: Product = torch.matmul) -> Tensor:
+    def _hidden(self, *features: Tensor, matmul: Matmul = torch.matmul) -> Tensor:
         """tanh(W_o [features] + b_o): (…, F) to (…, E)."""
-        return product(self.dropout(torch.cat(features, dim=-1)), self.output.weight.T).add_(self.output.bias).tanh_()
+        return matmul(self.dropout(torch.cat(features, dim=-1)), self.output.weight.T).add_(self.output.bias).tanh_()
 
-    def flops(self, positions: int, steps: int) -> int:
-        """Of ``steps`` steps over one source of ``positions``, the start included."""
+    def flops(self, src_length: int, steps: int) -> int:
         total = sum(layer.flops(steps) for layer in self.layers) + 2 * steps * self.output.weight.numel()
         total += sum(2 * weight.numel() for weight in self.bridges.parameters() if weight.dim() == 2)
-        total += 0 if self.projection is None else 2 * positions * self.projection.weight.numel()
-        total += 0 if self.entry is None else 2 * steps * self.entry.weight.numel()
-        return total + (0 if self.alignment is None else self.alignment.flops(steps, positions))
+        total += 0 if self.memory_projection is None else 2 * src_length * self.memory_projection.weight.numel()
+        total += 0 if self.context_projection is None else 2 * steps * self.context_projection.weight.numel()
+        return total + (0 if self.attention is None else self.attention.flops(steps, src_length))
 
 
-def _of_layers(carried: Tensor) -> list[Carried]:
-    """(B, L, parts, H), layer by layer."""
-    return [layer.unbind(1) for layer in carried.unbind(1)]
+def _layer_states(recurrent: Tensor) -> list[RecurrentState]:
+    """Return the states (B, L, parts, H) layer by layer."""
+    return [layer.unbind(1) for layer in recurrent.unbind(1)]
 
 
-def cast_once(x: Tensor) -> Tensor:
-    """As autocast would cast it anew at every step."""
-    device = x.device.type
-    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
+def _as_tensor(states: list[RecurrentState]) -> Tensor:
+    """Return the states of all layers as (B, L, parts, H)."""
+    return torch.stack([torch.stack(layer, 1) for layer in states], 1)

@@ -1,33 +1,162 @@
-"""Attention between a recurrent decoder and its encoder (Bahdanau et al. 2015, Luong et al. 2015).
+"""Attention of a recurrent decoder to the source (Bahdanau et al. 2015, Luong et al. 2015).
+
+The score says how well the source position h_j fits the decoder's state s. Here they are, one class each:
+
+============  =============================================  ======================================================
+score         score(s, h_j)                                  source
+============  =============================================  ======================================================
+additive      v^T tanh(W s + U h_j + b)                      Bahdanau et al. 2015, appendix A.1.2: with s = s_{i-1},
+                                                             e_ij = v^T tanh(W s_{i-1} + U h_j)
+dot           s^T h_j                                        Luong et al. 2015, equation 8
+general       s^T W h_j                                      Luong et al. 2015, equation 8
+concat        v^T tanh(W [s; h_j])                           Luong et al. 2015, equation 8
+scaled_dot    s^T h_j / sqrt(H)                              Vaswani et al. 2017, equation 1
+============  =============================================  ======================================================
+
+One more score is one more class, and its name in ``SCORES``: the configuration then knows it as ``model.score=…``.
 
 B sentences, Q queries, S source positions, H features of a query, M of the memory.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
 import torch
 from torch import Tensor, nn
 
 from triptych.errors import UserError, require_one_of
-from triptych.kernels.loop_matmul import Product
+from triptych.kernels.loop_matmul import Matmul
+from triptych.layers.recording import RecordableAttention
 
-SCORES = ("additive", "concat", "general", "dot", "scaled_dot")
+
+class Score(nn.Module, ABC):
+    """How well a source position fits a query.
+
+    What depends on the source alone, the keys, is computed once per sentence.
+
+    Args:
+        query_size: H.
+        memory_size: M.
+
+    Attributes:
+        needs_equal_sizes: whether H and M must be equal.
+    """
+
+    needs_equal_sizes: ClassVar[bool] = False
+
+    def __init__(self, query_size: int, memory_size: int) -> None:
+        super().__init__()
+        self.query_size = query_size
+        self.key: nn.Linear | None = None
+        self.query: nn.Linear | None = None
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """Return what the score needs of a memory (B, S, M): (B, S, H)."""
+        return memory if self.key is None else self.key(memory)
+
+    @abstractmethod
+    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+        """Return the scores (B, Q, S) of queries (B, Q, H) and keys (B, S, H).
+
+        Args:
+            query: states of the decoder.
+            keys: of ``keys``.
+            matmul: multiplies by the matrices that ``loop_matrices`` lists.
+        """
+
+    def loop_matrices(self, keys: Tensor) -> list[Tensor]:
+        """Return the matrices that every step of a loop multiplies by; ``matmul`` makes their gradients once."""
+        return [keys.transpose(1, 2)] if self.query is None else [self.query.weight.T]
+
+    def flops(self, queries: int, positions: int) -> int:
+        """Count those of the keys and scores of one sentence."""
+        total = 0 if self.key is None else positions * self.key.weight.numel()
+        total += 0 if self.query is None else queries * self.query.weight.numel()
+        return 2 * (total + queries * positions * self.query_size)
 
 
-class Alignment(nn.Module):
-    """How well the source position h_j fits the decoder's state s: e_j; their softmax; the context sum_j alpha_j h_j.
+class Additive(Score):
+    """v^T tanh(W s + U h_j + b) (Bahdanau et al. 2015, appendix A.1.2)."""
 
-    ============  ============================  ===========================
-    score         e_j                           source
-    ============  ============================  ===========================
-    additive      v^T tanh(V h_j + W s + b)     Bahdanau et al., appendix A
-    concat        v^T tanh(W [s; h_j])          Luong et al., equation 8
-    general       s^T W h_j                     Luong et al., equation 8
-    dot           s^T h_j                       Luong et al., equation 8
-    scaled_dot    s^T h_j / sqrt(H)             Vaswani et al., section 3.2
-    ============  ============================  ===========================
+    bias: ClassVar[bool] = True
 
-    Whatever depends on h_j alone is computed once a sentence, by ``keys``.
+    def __init__(self, query_size: int, memory_size: int) -> None:
+        super().__init__(query_size, memory_size)
+        self.key = nn.Linear(memory_size, query_size, bias=self.bias)  # U
+        self.query = nn.Linear(query_size, query_size, bias=False)  # W
+        self.energy = nn.Linear(query_size, 1, bias=False)  # v
+
+    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+        assert self.query is not None
+        projected = matmul(query, self.query.weight.T)
+        return self.energy((projected.unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(3)
+
+
+class Concat(Additive):
+    """v^T tanh(W [s; h_j]) (Luong et al. 2015, equation 8): the additive score without a bias, as W = [W_s W_h]."""
+
+    bias = False
+
+
+class Dot(Score):
+    """s^T h_j (Luong et al. 2015, equation 8)."""
+
+    needs_equal_sizes = True
+
+    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+        return matmul(query, keys.transpose(1, 2))
+
+
+class ScaledDot(Dot):
+    """s^T h_j / sqrt(H) (Vaswani et al. 2017, equation 1)."""
+
+    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+        return super().forward(query * self.query_size**-0.5, keys, matmul)
+
+
+class General(Score):
+    """s^T W h_j (Luong et al. 2015, equation 8)."""
+
+    def __init__(self, query_size: int, memory_size: int) -> None:
+        super().__init__(query_size, memory_size)
+        self.key = nn.Linear(memory_size, query_size, bias=False)  # W
+
+    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+        return matmul(query, keys.transpose(1, 2))
+
+
+SCORES: dict[str, type[Score]] = {
+    "additive": Additive,
+    "dot": Dot,
+    "general": General,
+    "concat": Concat,
+    "scaled_dot": ScaledDot,
+}
+LUONG_SCORES = tuple(name for name in SCORES if name != "additive")
+"""The scores that ``model.attention=luong`` has a choice of; Bahdanau's attention is additive."""
+
+
+class AttendedMemory(NamedTuple):
+    """What attention needs of the sources.
+
+    Attributes:
+        keys: (B, S, H) of ``RNNAttention.keys``.
+        memory: (B, S, M) h, the outputs of the encoder.
+        mask: (B, 1, S), True where the source is no padding.
+    """
+
+    keys: Tensor
+    memory: Tensor
+    mask: Tensor
+
+
+class RNNAttention(RecordableAttention):
+    """Scores, their softmax, and the mean of the memory that they weigh.
+
+        alpha_ij = exp(e_ij) / sum_k exp(e_ik)    Bahdanau et al. 2015, equation 6; Luong et al. 2015, equation 7
+        c_i = sum_j alpha_ij h_j                  Bahdanau et al. 2015, equation 5; Luong et al. 2015, section 3.1
 
     Args:
         score: one of ``SCORES``.
@@ -35,57 +164,56 @@ class Alignment(nn.Module):
         memory_size: M.
 
     Raises:
-        UserError: unknown score, or a plain product of vectors of unequal size.
+        UserError: unknown score, or one that needs equal sizes where they are not.
     """
 
     def __init__(self, *, score: str, query_size: int, memory_size: int) -> None:
-        super().__init__()
+        super().__init__("cross")
         require_one_of(SCORES, "model", score=score)
-        if score in ("dot", "scaled_dot") and query_size != memory_size:
+        if SCORES[score].needs_equal_sizes and query_size != memory_size:
             raise UserError(
                 f"model.score={score} needs states and memory of one size, and these have {query_size} and "
                 f"{memory_size}; set model.score=general."
             )
-        self.query_size, self.memory_size = query_size, memory_size
-        summed = score in ("additive", "concat")
-        projected = summed or score == "general"
-        self.scale = query_size**-0.5 if score == "scaled_dot" else None
-        self.key = nn.Linear(memory_size, query_size, bias=score == "additive") if projected else None
-        self.query = nn.Linear(query_size, query_size, bias=False) if summed else None
-        self.energy = nn.Linear(query_size, 1, bias=False) if summed else None
+        self.memory_size = memory_size
+        self.score = SCORES[score](query_size, memory_size)
 
     def keys(self, memory: Tensor) -> Tensor:
-        """The memory's part (B, S, H) of the score, of the memory (B, S, M)."""
-        return memory if self.key is None else self.key(memory)
+        """Return what the score needs of a memory (B, S, M): (B, S, H)."""
+        return self.score.keys(memory)
 
-    def forward(
-        self, query: Tensor, keys: Tensor, memory: Tensor, mask: Tensor, product: Product = torch.matmul
-    ) -> tuple[Tensor, Tensor]:
-        """Contexts (B, Q, M) and weights (B, Q, S), zero on padding.
+    def forward(self, query: Tensor, attended: AttendedMemory, matmul: Matmul = torch.matmul) -> tuple[Tensor, Tensor]:
+        """Attend from queries (B, Q, H): contexts (B, Q, M), and weights (B, Q, S), zero on padding."""
+        scores = self.score(query, attended.keys, matmul)
+        weights = scores.masked_fill(~attended.mask, float("-inf")).softmax(dim=-1)
+        return matmul(weights.to(attended.memory.dtype), attended.memory), weights
 
-        Args:
-            query: (B, Q, H) states of the decoder.
-            keys: (B, S, H) from ``keys``.
-            memory: (B, S, M) outputs of the encoder.
-            mask: (B, 1, S), True where the source is no padding.
-            product: with whatever a loop of steps shares.
-        """
-        if self.query is not None and self.energy is not None:
-            asked = product(query, self.query.weight.T)
-            scores = self.energy((asked.unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(3)
-        else:
-            query = query if self.scale is None else query * self.scale
-            scores = product(query, keys.transpose(1, 2))
-        weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
-        return product(weights.to(memory.dtype), memory), weights
-
-    def shared(self, keys: Tensor, memory: Tensor) -> list[Tensor]:
-        """What every call of a loop multiplies by."""
-        asked = [keys.transpose(1, 2)] if self.query is None else [self.query.weight.T]
-        return [*asked, memory]
+    def loop_matrices(self, attended: AttendedMemory) -> list[Tensor]:
+        """Return the matrices that every step of a loop multiplies by."""
+        return [*self.score.loop_matrices(attended.keys), attended.memory]
 
     def flops(self, queries: int, positions: int) -> int:
-        """Of the keys, scores and contexts of one sentence."""
-        total = 0 if self.key is None else positions * self.key.weight.numel()
-        total += 0 if self.query is None else queries * self.query.weight.numel()
-        return 2 * (total + queries * positions * (self.query_size + self.memory_size))
+        """Count those of the keys, scores and contexts of one sentence."""
+        return self.score.flops(queries, positions) + 2 * queries * positions * self.memory_size
+
+
+def check_attention(attention: str, score: str | None, attention_layer: str, input_feeding: bool) -> None:
+    """Raise ``UserError`` if a choice of attention is unknown, or without effect."""
+    require_one_of(("none", "bahdanau", "luong"), "model", attention=attention)
+    require_one_of(("top", "bottom"), "model", attention_layer=attention_layer)
+    if attention == "luong":
+        require_one_of(LUONG_SCORES, "model", score=score or "general")
+    elif score is not None:
+        raise UserError(
+            f"model.score={score} belongs to model.attention=luong, and model.attention={attention} has no choice; "
+            "set model.score=null."
+        )
+    if input_feeding and attention != "luong":
+        raise UserError(
+            f"model.input_feeding=true needs model.attention=luong, not {attention}; set model.input_feeding=false."
+        )
+    if attention_layer == "bottom" and attention != "bahdanau":
+        raise UserError(
+            f"model.attention_layer=bottom needs model.attention=bahdanau, not {attention}; "
+            "set model.attention_layer=top."
+        )

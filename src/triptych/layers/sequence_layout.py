@@ -1,14 +1,13 @@
-"""Sentences end to end, without padding: what all of a Transformer but its attention runs over.
+"""How the tokens of a batch of sequences lie in memory, and what attention must know of them.
 
-B sentences, padded to T positions each, N tokens in all. Some positions of padding fill N up to R rows, a multiple of
-``ROWS`` where there is enough padding, and a Transformer that trains widens T to a multiple of ``COLUMNS``. Kernels
-want sizes that return: oneDNN makes one for every size that it meets, which takes time, and memory that then lies
-between the tensors of later steps; cuBLAS is slower where sizes are no multiples of eight.
+B sequences, padded to T positions each, with N tokens in all. A Transformer runs over the tokens of all sequences end
+to end, without padding, except in attention. R rows hold them: the N tokens first, then some positions of padding that
+fill R up to a multiple of ``ROWS``, where there is enough padding.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -18,75 +17,112 @@ from torch import Tensor
 
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import PAD
-from triptych.kernels.rows import COLUMNS, ROWS, ScatterRows, select
+from triptych.kernels.rows import COLUMNS, ROWS, gather_rows, scatter_rows
 
-
-def wide(width: int) -> int:
-    """The multiple of ``COLUMNS`` that holds so many."""
-    return width + -width % COLUMNS
-
-
-def widen(ids: Tensor) -> Tensor:
-    """(B, T) ids, with as much more padding as makes T a multiple of ``COLUMNS``."""
-    return F.pad(ids, (0, wide(ids.shape[1]) - ids.shape[1]), value=PAD)
+Rope = tuple[Tensor, Tensor]
+"""Cosines and sines of rotary positions, each (B or 1, 1, T, d_k / 2)."""
 
 
 @dataclass(frozen=True)
-class Packing:
-    """How the tokens of a padded (B, T) lie end to end.
+class SequenceLayout:
+    """The one argument beside the tokens.
 
     Attributes:
         size: B and T.
-        places: (R,) where each row stands in the flattened (B * T), tokens first; None where there is no padding.
-        filling: R - N.
+        rows: (R,) index of each row in the flattened (B * T), tokens first; None where every position has its row.
+        filling: R - N, rows of padding at the end.
+        lengths: (B,) tokens of each sequence.
+        host_lengths: (B,) the same in the CPU's memory, where reading them waits for no device.
+        mask: broadcastable to (B, 1, T, keys), True where a query may look at a key; None for everywhere.
+        is_causal: whether a query sees only its own position and those before (then ``mask`` is None).
+        rope: rotations of queries and keys by their positions, if any.
     """
 
     size: tuple[int, int]
-    places: Tensor | None = None
+    rows: Tensor | None = None
     filling: int = 0
+    lengths: Tensor | None = None
+    host_lengths: NDArray[np.int64] | None = None
+    mask: Tensor | None = None
+    is_causal: bool = False
+    rope: Rope | None = None
 
     @classmethod
-    def of(cls, lengths: Tensor, host_lengths: NDArray[np.int64], width: int) -> Packing:
-        """Of sentences of these lengths (B,), known to the host as well, that are padded to ``width``."""
-        most, count = len(lengths) * width, int(host_lengths.sum())
-        if count == most:
-            return cls((len(lengths), width))
-        seen = visible(lengths, width)
-        filling = min(-count % ROWS, most - count)
-        return cls((len(lengths), width), torch.cat([places(seen, count), places(~seen, filling)]), filling)
+    def from_lengths(cls, lengths: Tensor, host_lengths: NDArray[np.int64], width: int) -> SequenceLayout:
+        """Lay out sequences of lengths (B,), which the CPU knows as well, that are padded to ``width``."""
+        size, positions, count = (len(lengths), width), len(lengths) * width, int(host_lengths.sum())
+        if count == positions:
+            return cls(size, lengths=lengths, host_lengths=host_lengths)
+        is_token = token_mask(lengths, width)
+        filling = min(-count % ROWS, positions - count)
+        rows = torch.cat([indices_where(is_token, count), indices_where(~is_token, filling)])
+        return cls(size, rows, filling, lengths, host_lengths)
 
-    def pack(self, x: Tensor) -> Tensor:
-        """(B, T, …) to (R, …)."""
+    def unpad(self, x: Tensor) -> Tensor:
+        """Lay the positions of x (B, T, …) end to end: (R, …)."""
         x = x.flatten(0, 1)
-        return x if self.places is None else select(x, self.places)
+        return x if self.rows is None else gather_rows(x, self.rows)
 
-    def tokens(self, x: Tensor) -> Tensor:
-        """(R, …) to (N, …), without what fills it up."""
+    def without_filling(self, x: Tensor) -> Tensor:
+        """Return the N tokens (N, …) of rows x (R, …)."""
         return x[: len(x) - self.filling]
 
+    def tokens(self, x: Tensor) -> Tensor:
+        """Return the N tokens (N, …) of positions x (B, T, …), by sequence, then by position."""
+        return self.without_filling(self.unpad(x))
+
     def pad(self, x: Tensor) -> Tensor:
-        """(R, …) to (B, T, …), zero on padding that has no row."""
-        if self.places is not None:
-            x = ScatterRows.apply(x, self.places, self.size[0] * self.size[1])
+        """Put rows x (R, …) back in their positions (B, T, …), zero on padding that has no row."""
+        if self.rows is not None:
+            x = scatter_rows(x, self.rows, self.size[0] * self.size[1])
         return x.unflatten(0, self.size)
 
+    @property
+    def is_token(self) -> Tensor:
+        """(B, T), True where a position is no padding."""
+        assert self.lengths is not None
+        return token_mask(self.lengths, self.size[1])
 
-def visible(lengths: Tensor, width: int) -> Tensor:
-    """(B, T), True where sentences of lengths (B,), padded to ``width``, have a token."""
+    def bidirectional(self) -> SequenceLayout:
+        """Let every position see all tokens of its sequence."""
+        return replace(self, mask=self.is_token[:, None, None], is_causal=False)
+
+    def causal(self) -> SequenceLayout:
+        """Let every position see itself and the positions before it."""
+        return replace(self, mask=None, is_causal=True)
+
+
+def token_mask(lengths: Tensor, width: int) -> Tensor:
+    """Return (B, T), True where sequences of lengths (B,), padded to ``width``, have a token."""
     return torch.arange(width, device=lengths.device) < lengths[:, None]
 
 
 def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
-    """(B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,)."""
-    return visible(lengths, tokens.shape[1])[:, None, None]
+    """Return (B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,)."""
+    return token_mask(lengths, tokens.shape[1])[:, None, None]
 
 
 def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Of decoder outputs x (B, T - 1, D), the N that predict a target token: (N, D), and their targets (N,)."""
-    packing = Packing.of(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, x.shape[1])
-    return packing.tokens(packing.pack(x)), packing.tokens(packing.pack(batch.tgt[:, 1:]))
+    """Return those of a decoder's outputs x (B, T - 1, D) that predict a target token, (N, D), and the targets (N,)."""
+    layout = SequenceLayout.from_lengths(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, x.shape[1])
+    return layout.tokens(x), layout.tokens(batch.tgt[:, 1:])
 
 
-def places(where: Tensor, count: int) -> Tensor:
-    """(count,) where a tensor is True; knowing how often that is, it does not wait for the device."""
-    return torch.nonzero_static(where.flatten(), size=count).squeeze(1)
+def wide(width: int) -> int:
+    """Return the next multiple of ``COLUMNS``."""
+    return width + -width % COLUMNS
+
+
+def pad_to(ids: Tensor, width: int) -> Tensor:
+    """Pad ids (B, T) to (B, width)."""
+    return F.pad(ids, (0, width - ids.shape[1]), value=PAD)
+
+
+def widen(ids: Tensor) -> Tensor:
+    """Pad ids (B, T) to a multiple of ``COLUMNS``."""
+    return pad_to(ids, wide(ids.shape[1]))
+
+
+def indices_where(mask: Tensor, count: int) -> Tensor:
+    """Return the indices (count,) at which the flattened mask is True. Knowing the count, it waits for no device."""
+    return torch.nonzero_static(mask.flatten(), size=count).squeeze(1)

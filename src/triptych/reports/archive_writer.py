@@ -24,7 +24,7 @@ from triptych.reports.archive import (
     text_file,
 )
 from triptych.reports.stored_run import StoredRun, TranslatedText, test_sets
-from triptych.runs.folder import display_overrides
+from triptych.runs.identity import display_overrides
 from triptych.sweeps.arms import Arm
 
 REPORT_FILES = tuple(f"report.{ending}" for ending in ("md", "tex", "csv", "html"))

@@ -11,7 +11,7 @@ from statistics import fmean
 from triptych.errors import UserError
 from triptych.reports.labels import label_arms
 from triptych.reports.stored_run import StoredRun
-from triptych.runs.folder import display_overrides
+from triptych.runs.identity import display_overrides
 from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
 
 

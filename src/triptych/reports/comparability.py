@@ -10,7 +10,7 @@ from typing import Any
 from sacrebleu.metrics.chrf import CHRF
 
 from triptych.errors import UserError
-from triptych.evaluation.metrics import bleu_of
+from triptych.evaluation.bleu_statistics import bleu_from_signature
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText, test_sets
 
@@ -131,7 +131,7 @@ def _contradiction(run: StoredRun, test_set: str, text: TranslatedText) -> str |
     if text.fingerprint and text.fingerprint != scores.get("text", text.fingerprint):
         return f"test.{test_set}.text is {scores['text']}, and its sources and references are {text.fingerprint}"
     try:
-        metrics = {"bleu": bleu_of(scores["bleu_signature"]), "chrf": CHRF()}
+        metrics = {"bleu": bleu_from_signature(scores["bleu_signature"]), "chrf": CHRF()}
     except ValueError as error:
         return f"test.{test_set}.bleu_signature is none ({error})"
     for name, metric in metrics.items():

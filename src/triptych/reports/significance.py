@@ -12,7 +12,7 @@ import pandas as pd
 from sacrebleu.significance import PairedTest
 
 from triptych.errors import UserError
-from triptych.evaluation.metrics import bleu_of, bleu_statistics, corpus_bleu
+from triptych.evaluation.bleu_statistics import bleu_from_signature, bleu_statistics, corpus_bleu
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.reports.tables import MISSING, Table
@@ -102,7 +102,7 @@ class PairedTests:
             ("base", self._texts[base].translations),
             ("other", self._texts[run].translations),
         ]
-        metrics = {"BLEU": bleu_of(run.tests[self.test_set]["bleu_signature"])}
+        metrics = {"BLEU": bleu_from_signature(run.tests[self.test_set]["bleu_signature"])}
         test = PairedTest(systems, metrics, [self._texts[run].references], test_type="ar", n_samples=TRIALS)
         result: Any = test()[1]["BLEU"][1]
         return result.p_value

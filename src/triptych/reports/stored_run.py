@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.errors import UserError
-from triptych.runs.folder import PLACES, UNIDENTIFYING, display_overrides
+from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class StoredRun(ABC):
         """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config."""
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
-        config = {key: value for key, value in self.config.items() if key not in UNIDENTIFYING}
-        config["data"] = {key: value for key, value in (config.get("data") or {}).items() if key not in PLACES}
+        config = {key: value for key, value in self.config.items() if key not in NOT_IDENTIFYING}
+        config["data"] = {key: value for key, value in (config.get("data") or {}).items() if key not in DATA_LOCATION}
         model = result.get("model") if config else self.overrides
         return json.dumps([model, data, _without_seed(config)], sort_keys=True, default=str)
 

@@ -1,4 +1,4 @@
-"""How fast a training was, kept for forecasts."""
+"""Store the speeds of trainings in the cache, for forecasts."""
 
 from __future__ import annotations
 
@@ -8,44 +8,52 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig
 
-from triptych.accounting.cost import gpu_kind
-from triptych.runs.folder import SCORING, config_hash, write_json
+from triptych.accounting.peaks import datasheet_name
+from triptych.runs.folder import write_json
+from triptych.runs.identity import SCORING, config_hash
 
 APART = (*SCORING, "seed", "budget", "validation", "checkpoint", "log_every", "optimizer.schedule")
-"""Keys that change what a training comes to, and hardly its speed."""
+"""Config keys that change the result of a training but hardly its speed."""
 
 
 def record(config: DictConfig, data: str, device: str, tokens_per_second: float) -> None:
-    """Keeps the speed of a training by this config, of data of this fingerprint, on a device of this name."""
+    """Store the speed of a training.
+
+    Args:
+        config: config of the training.
+        data: fingerprint of its data.
+        device: name of the device.
+        tokens_per_second: source and target tokens a second.
+    """
     path = _path(config, data)
     write_json(path, {**_read(path), device: tokens_per_second})
 
 
 def steady(logged: pd.DataFrame, overall: float) -> float:
-    """Tokens a second of a training that has warmed up.
+    """Return the tokens a second of a training after its warm-up.
 
     Args:
-        logged: what the run logged (``runs.metrics``).
-        overall: of all of it, which is all that a training of one line of the log has.
+        logged: metrics of the run, one row per line of the log (``runs.metrics``).
+        overall: tokens a second of the whole training, for a run whose log has one line.
 
     Returns:
-        The median over the log's lines but for the first, in whose time a compiler works.
+        The median over the log's lines without the first, which includes compilation.
     """
     lines = logged.reindex(columns=["train/tokens_per_second"]).squeeze(axis=1).dropna().iloc[1:]
     return float(lines.median()) if len(lines) else overall
 
 
 def known(config: DictConfig, data: str, device: str) -> float | None:
-    """Source and target tokens a second, if a training like this one was measured on the device.
+    """Return the stored source and target tokens a second of such a training on the device, or None.
 
     Args:
-        device: its name, or the part of it by which a GPU's peak is known (``accounting.gpu_kind``).
+        device: its name, or the part of it by which a GPU's peak is known (``accounting.datasheet_name``).
     """
     kept = _read(_path(config, data))
     if device in kept:
         return kept[device]
-    kind = gpu_kind(device)
-    return next((speed for name, speed in kept.items() if kind and gpu_kind(name) == kind), None)
+    kind = datasheet_name(device)
+    return next((speed for name, speed in kept.items() if kind and datasheet_name(name) == kind), None)
 
 
 def _path(config: DictConfig, data: str) -> Path:

@@ -1,4 +1,4 @@
-"""The arms of a sweep: a small file each, in the folder ``arms`` beside their runs."""
+"""The arms of a sweep: a small file for each, in the folder ``arms`` beside their runs."""
 
 from __future__ import annotations
 
@@ -9,30 +9,34 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from triptych.errors import UserError
-from triptych.runs.folder import display_overrides, identifying_overrides, run_lock, write_json
+from triptych.runs.folder import write_json
+from triptych.runs.identity import display_overrides, identifying_overrides, short_label
+from triptych.runs.locks import run_lock
 
 WAITING, RUNNING, FINISHED, FAILED, LEFT_OUT = "waiting", "running", "finished", "failed", "left out"
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One run that a sweep is to make.
+    """One run of a sweep.
 
     Attributes:
-        study: the experiment's name; None for a sweep of the user's own.
+        study: name of the experiment; None for a sweep of the user's own.
         place: in the order of the sweep, from 1.
-        overrides: those that tell what it computes; of a path, the last part.
-        run: its folder's name, once that is known.
-        status: ``waiting`` (or stopped by hand), ``running`` (or killed while it ran), ``finished``, ``failed``, or
-            ``left out``: failed before its run had a folder, and not named by a later sweep.
+        overrides: that identify the run, as tables show them.
+        label: short name of the arm, by which its run's folder is called; None for a sweep of one arm.
+        run: name of its run's folder, once that is known.
+        status: ``waiting`` (or stopped by the user), ``running`` (or killed while it ran), ``finished``, ``failed``,
+            or ``left out``: failed before its run had a folder, and not named by a later sweep.
         reason: why it failed, in one line.
-        cut_off: how often it was begun, and neither finished nor failed.
-        identity: 8 hexadecimal digits over the overrides as they were given, in the name of its file.
+        cut_off: number of times it was started and neither finished nor failed.
+        identity: 8 hexadecimal digits over the overrides as they were given, part of its file's name.
     """
 
     study: str | None
     place: int
     overrides: tuple[str, ...]
+    label: str | None = None
     run: str | None = None
     status: str = WAITING
     reason: str | None = None
@@ -41,15 +45,15 @@ class Arm:
 
 
 def identify(overrides: Sequence[str]) -> str:
-    """Of an arm, whatever the order of its overrides, and wherever its run goes."""
+    """Return the identity of an arm, whatever the order of its overrides and wherever its run is kept."""
     return hashlib.sha256("\n".join(sorted(identifying_overrides(overrides))).encode()).hexdigest()[:8]
 
 
 def read_arms(folder: Path) -> list[Arm]:
-    """In their order; none where ``folder`` is not a sweep's output.
+    """Return the arms of a sweep's output folder in their order; none where the folder is no sweep's.
 
     Raises:
-        UserError: a file that is no arm's.
+        UserError: a damaged file.
     """
     arms = []
     for path in sorted((folder / "arms").glob("*.json")):
@@ -61,65 +65,83 @@ def read_arms(folder: Path) -> list[Arm]:
     return sorted(arms, key=lambda arm: (arm.place, arm.identity))
 
 
-def plan(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -> list[Arm]:
-    """The arms of a sweep, each with a file; those that an earlier sweep has planned keep their places.
+def plan_arms(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -> list[Arm]:
+    """Write a file for each arm of a sweep. Arms that an earlier sweep has planned keep place and label.
+
+    Args:
+        folder: output of the sweep.
+        study: name of the experiment.
+        sweep: overrides of each arm.
 
     Raises:
         UserError: the folder holds the arms of another study.
     """
-    with run_lock(folder, "plan", wait=True):
+    with run_lock(folder / "arms", "plan", wait=True):
         known = {arm.identity: arm for arm in read_arms(folder)}
         if others := {arm.study for arm in known.values()} - {study}:
-            told = " and ".join(sorted(other or "a sweep of no study" for other in others))
-            raise UserError(f"{folder} holds the arms of {told}; give this sweep an output=… of its own.")
+            named = " and ".join(sorted(other or "a sweep of no study" for other in others))
+            raise UserError(f"{folder} holds the arms of {named}; give this sweep an output=… of its own.")
+        labels = _labels({identify(overrides): tuple(display_overrides(overrides)) for overrides in sweep}, known)
         place = max((arm.place for arm in known.values()), default=0)
         arms = []
         for overrides in sweep:
             identity = identify(overrides)
             if identity not in known:
                 place += 1
-                known[identity] = Arm(study, place, tuple(display_overrides(overrides)), identity=identity)
-                write(folder, known[identity])
+                shown = tuple(display_overrides(overrides))
+                known[identity] = Arm(study, place, shown, labels[identity], identity=identity)
+                write_arm(folder, known[identity])
             elif known[identity].status == LEFT_OUT:
                 known[identity] = replace(known[identity], status=WAITING)
-                write(folder, known[identity])
+                write_arm(folder, known[identity])
             arms.append(known[identity])
         return arms
 
 
+def _labels(new: dict[str, tuple[str, ...]], known: dict[str, Arm]) -> dict[str, str | None]:
+    """Name each new arm by the overrides that not all arms of the folder share, without repeating a label."""
+    everything = [*new.values(), *(arm.overrides for arm in known.values())]
+    shared = set.intersection(*map(set, everything)) if everything else set()
+    used = {arm.label for arm in known.values()}
+    labels: dict[str, str | None] = {}
+    for identity, overrides in new.items():
+        label = short_label([one for one in overrides if one not in shared]) or None
+        labels[identity] = f"{label}-{identity}" if label in used and label else label
+        used.add(label)
+    return labels
+
+
 def leave_out_mistakes(folder: Path, sweep: Sequence[Sequence[str]]) -> None:
-    """Arms that failed before their run had a folder, and are not of this sweep, which may be the one that was meant:
-    a report has no row of theirs, and names them below its table."""
+    """Mark as left out the arms that failed before their run folder existed and are not in this sweep.
+
+    This sweep presumably corrects them. A report has no row for them, and names them below its table.
+    """
     kept = {identify(overrides) for overrides in sweep}
-    with run_lock(folder, "plan", wait=True):
+    with run_lock(folder / "arms", "plan", wait=True):
         for arm in read_arms(folder):
-            begun = arm.run is not None and (folder / arm.run).exists()
-            if kept and arm.identity not in kept and arm.status == FAILED and not begun:
-                write(folder, replace(arm, status=LEFT_OUT))
+            started = arm.run is not None and (folder / arm.run).exists()
+            if kept and arm.identity not in kept and arm.status == FAILED and not started:
+                write_arm(folder, replace(arm, status=LEFT_OUT))
 
 
-def name(folder: Path) -> str:
-    """What dashboards group the runs of a sweep by: the same when it is started again."""
+def sweep_name(folder: Path) -> str:
+    """Return the name by which dashboards group the runs of a sweep: the same when it is started again."""
     first = read_arms(folder)[0]
     return f"{first.study or folder.absolute().name}-{first.identity}"
 
 
-def note(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason: str | None = None) -> None:
-    """Writes down how an arm fares, which whoever has it in hand may do."""
-    arm = now(folder, arm)
+def set_status(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason: str | None = None) -> None:
+    """Write down how an arm fares. Only the process that trains it may do so."""
+    arm = current(folder, arm)
     cut_off = arm.cut_off + 1 if status == RUNNING else 0
-    write(folder, replace(arm, status=status, run=run or arm.run, reason=reason, cut_off=cut_off))
+    write_arm(folder, replace(arm, status=status, run=run or arm.run, reason=reason, cut_off=cut_off))
 
 
-def now(folder: Path, arm: Arm) -> Arm:
-    """What other processes have made of an arm since it was read."""
+def current(folder: Path, arm: Arm) -> Arm:
+    """Return an arm as its file has it now; other processes may have changed it."""
     return next((one for one in read_arms(folder) if one.identity == arm.identity), arm)
 
 
-def write(folder: Path, arm: Arm) -> None:
+def write_arm(folder: Path, arm: Arm) -> None:
     stored = {key: value for key, value in asdict(arm).items() if key != "identity"}
-    write_json(_path(folder, arm), stored)
-
-
-def _path(folder: Path, arm: Arm) -> Path:
-    return folder / "arms" / f"{arm.place:03d}-{arm.identity}.json"
+    write_json(folder / "arms" / f"{arm.place:03d}-{arm.identity}.json", stored)

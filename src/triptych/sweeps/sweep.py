@@ -1,118 +1,111 @@
-"""``triptych train -m``: which arms a sweep has, and how each of them fares."""
+"""A sweep: which arms a command line names, how each is run, and what has become of them."""
 
 from __future__ import annotations
 
-import shlex
-import sys
+import json
+import logging
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from triptych.config.composition import compose_run, hydra_of_its_own
+from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
 from triptych.errors import UserError
-from triptych.runs.folder import RunLocked, display_overrides
-from triptych.sweeps import arms as sweeps
+from triptych.runs.folder import RunFolder
+from triptych.runs.identity import display_overrides
+from triptych.runs.locks import RunLocked
+from triptych.sweeps import arms as sweep_arms
 from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
+from triptych.sweeps.launch import launch
 
-MULTIRUN = ("-m", "--multirun")
-OFTEN = 2
-"""Times that an arm was cut off, perhaps because it kills its process: from then on it waits for the others."""
+logger = logging.getLogger(__name__)
 
-
-def arms_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | None:
-    """The config that the arms of a command line share, and the overrides of each; None where it names one run.
-
-    A sweeper other than Hydra's own decides on its arms as it goes along, so that none is known: the list is empty.
-    """
-    overrides = [argument for argument in arguments if not argument.startswith("-")]
-    with hydra_of_its_own() as loader:
-        config = loader.load_configuration(
-            "train", overrides=overrides, run_mode=RunMode.MULTIRUN, validate_sweep_overrides=False
-        )
-        if not set(MULTIRUN) & set(arguments) and config.hydra.mode != RunMode.MULTIRUN:
-            return None
-        if not str(config.hydra.sweeper._target_).endswith("BasicSweeper"):
-            return config, []
-        refuse_several(overrides)
-        params = [f"{key}={value}" for key, value in (config.hydra.sweeper.params or {}).items()]
-        parsed = OverridesParser.create(loader).parse_overrides([*params, *overrides])
-    return config, BasicSweeper.split_arguments(parsed, None)[0]
-
-
-def refuse_several(overrides: Sequence[str]) -> None:
-    """Raises ``UserError`` for a sweep over experiments, each of which names arms of its own."""
-    for override in overrides:
-        key, _, value = override.partition("=")
-        if key == "experiment" and "," in value:
-            raise UserError(f"experiment={value} names several studies; start a sweep for each of them.")
+CUT_OFF_OFTEN = 2
+"""Times that an arm was cut off, perhaps because it kills its process. From then on it waits for the others."""
 
 
 class Sweep:
-    """A sweep of one command line: planned before the first arm, unless an arm is a mistake, told of after the last.
+    """A sweep of one command line, planned before its first arm runs.
 
     Args:
-        arguments: of ``triptych train``.
-        config: what its arms share.
-        arms: the overrides of each.
+        overrides: of the whole sweep.
+        config: that its arms share.
+        arms: overrides of each; none for a sweeper that chooses its arms as it goes along.
 
     Raises:
         UserError: the configuration of an arm is a mistake.
     """
 
-    def __init__(self, arguments: Sequence[str], config: DictConfig, arms: Sequence[Sequence[str]]) -> None:
+    def __init__(self, overrides: Sequence[str], config: DictConfig, arms: Sequence[Sequence[str]]) -> None:
         refuse_mistakes(arms)
-        self.arguments = arguments
+        self.overrides = overrides
         self.output = Path(config.output).expanduser()
-        sweeps.leave_out_mistakes(self.output, arms)
-        self.planned = sweeps.plan(self.output, study_of(config), arms)
+        sweep_arms.leave_out_mistakes(self.output, arms)
+        self.planned = sweep_arms.plan_arms(self.output, config.study.name, arms)
+
+    def run(self, prepare: Callable[[], None] = lambda: None) -> None:
+        """Run every arm that is not finished, first those that no other process trains.
+
+        Args:
+            prepare: called at the beginning of each arm, which may run in a process of its own.
+
+        Raises:
+            UserError: a configuration of a sweeper that chooses its arms as it goes along.
+        """
+        for wait in (False, True):
+            if wait and not self.unfinished:
+                break
+            try:
+                launch(self.overrides, partial(run_arm, wait=wait, prepare=prepare))
+            except Exception as error:
+                if explain(error) is not None:
+                    raise
+                logger.error("the launcher broke off: %s", " ".join(str(error).split()))
 
     @property
     def arms(self) -> list[Arm]:
-        """As they stand now."""
-        now = {arm.identity: arm for arm in sweeps.read_arms(self.output)}
+        """Arms of the sweep as they stand now."""
+        now = {arm.identity: arm for arm in sweep_arms.read_arms(self.output)}
         return [now.get(arm.identity, arm) for arm in self.planned] or list(now.values())
 
     @property
     def unfinished(self) -> bool:
-        """Whether another process has, or had, an arm in hand."""
+        """Whether an arm has neither finished nor failed, for another process has or had it."""
         return any(arm.status not in (FAILED, FINISHED) for arm in self.arms)
 
-    def finish(self) -> int:
-        """Names the arms that are not finished, and the command that tries them again; the exit status."""
+    @property
+    def runs(self) -> list[RunFolder]:
+        """Folders of the finished runs, in the order of the arms."""
+        return [RunFolder(self.output / arm.run) for arm in self.arms if arm.status == FINISHED and arm.run]
+
+    def problems(self) -> list[str]:
+        """Name the arms that are not finished, a sentence each, and how many there are."""
         arms = self.arms
         left = [arm for arm in arms if arm.status != FINISHED]
-        print(f"{len(arms) - len(left)} of {len(arms)} arms are finished: {self.output}", flush=True)
+        lines = []
         for arm in left:
             reason = arm.reason if arm.status == FAILED else "not run" if arm.status == WAITING else "cut off"
-            print(f"triptych: {' '.join(arm.overrides)}: {reason}", file=sys.stderr)
+            lines.append(f"{' '.join(arm.overrides)}: {reason}")
         if left:
-            command = shlex.join(["triptych", "train", *self.arguments])
             failed = sum(arm.status == FAILED for arm in left)
-            told = [f"{failed} of {len(arms)} arms failed"] if failed else []
-            told += [f"{len(left) - failed} are unfinished"] if len(left) > failed else []
-            print(f"triptych: {', '.join(told)}; again: {command}", file=sys.stderr)
-        return 2 if left else 0
+            counts = [f"{failed} of {len(arms)} arms failed"] if failed else []
+            counts += [f"{len(left) - failed} are unfinished"] if len(left) > failed else []
+            lines.append(", ".join(counts))
+        return lines
 
 
 def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
-    """Raises ``UserError`` for an arm that cannot be configured, before any is planned."""
-    from triptych.config.validation import check  # not for --help
-
+    """Raise ``UserError`` for an arm whose configuration is a mistake, before any arm is planned."""
     mistakes: list[tuple[Sequence[str], str, Exception]] = []
     for overrides in arms:
-        config = compose_run(overrides)
+        composed = compose_unchecked(overrides)
         try:
-            check(config)
+            check_and_freeze(composed)
         except Exception as error:  # Hydra's own, around that of a constructor
-            reason = explain(error)
-            if reason is None:
+            if (reason := explain(error)) is None:
                 raise
             mistakes.append((overrides, reason, error))
     if mistakes:
@@ -121,65 +114,84 @@ def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
         raise UserError(named) from cause
 
 
-def study_of(config: DictConfig) -> str | None:
-    return OmegaConf.select(config, "study.name")
-
-
-def as_arm(train: Callable[..., None], config: DictConfig, *, wait: bool) -> None:
-    """One arm of a sweep, whose failure is written down and does not stop the others.
+def run_arm(overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None]) -> float | None:
+    """Run one arm of a sweep. Its failure is written down and does not stop the others.
 
     Args:
-        train: makes the run; ``RunLocked`` where another process has it in hand.
-        config: of the arm.
-        wait: for that process, to go on where it was killed; otherwise the arm is left to it.
+        overrides: of the arm.
+        wait: for another process that trains the arm, to resume where it was killed; otherwise leave the arm to it.
+        prepare: called first.
+
+    Returns:
+        Validation loss in nats per token, for sweepers that choose their arms by it; None if the arm is not finished.
     """
-    output, overrides = Path(config.output).expanduser(), list(HydraConfig.get().overrides.task)
-    (arm,) = sweeps.plan(output, study_of(config), [overrides])
+    prepare()
+    composed = compose_unchecked(overrides)
+    output = Path(composed.config.output).expanduser()
+    (arm,) = sweep_arms.plan_arms(output, composed.config.study.name, [overrides])
     if wait and arm.status in (FINISHED, FAILED):
-        return
-    if not wait and arm.cut_off >= OFTEN:
-        print(f"arm {arm.place} was cut off {arm.cut_off} times; the others come first.", flush=True)
-        return
-    config.sweep = sweeps.name(output)
-    begun = False
+        return None
+    if not wait and arm.cut_off >= CUT_OFF_OFTEN:
+        logger.info("arm %d was cut off %d times; the others come first.", arm.place, arm.cut_off)
+        return None
+    logger.info("arm %d: %s", arm.place, " ".join(arm.overrides))
+    return _ArmRun(output, arm, wait).run(composed)
 
-    def note(status: str, reason: str | None = None) -> None:
-        folder = None if config.run_dir is None else Path(config.run_dir).name
-        if rank_zero():
-            sweeps.note(output, arm, status, run=folder, reason=reason)
 
-    def begin() -> None:
-        """Whoever was waited for may have failed at it."""
-        nonlocal begun
-        if wait and sweeps.now(output, arm).status == FAILED:
-            raise RunLocked(arm.identity)
-        begun = True
-        note(RUNNING)
+class _ArmRun:
+    """One arm while this process runs it.
 
-    print(f"arm {arm.place}: {' '.join(arm.overrides)}", flush=True)
-    try:
-        train(config, wait=wait, begin=begin)
-        note(FINISHED)
-    except RunLocked:
-        print("another process trains it.", flush=True)
-    except (KeyboardInterrupt, SystemExit):  # stopped, and not cut off
-        if begun:
-            note(WAITING)
-        raise
-    except Exception as error:
+    Attributes:
+        started: whether this process has started the arm.
+        folder: of the arm's run, once it is known.
+    """
+
+    def __init__(self, output: Path, arm: Arm, wait: bool) -> None:
+        self.output, self.arm, self.wait = output, arm, wait
+        self.started = False
+        self.folder: RunFolder | None = None
+
+    def run(self, composed: RunConfig) -> float | None:
+        from triptych.training.run import train_run  # imports Lightning, which planning does without
+
+        try:
+            name = sweep_arms.sweep_name(self.output)
+            config = check_and_freeze(composed)
+            self.folder = train_run(config, sweep=name, label=self.arm.label, wait=self.wait, on_start=self._start)
+            self._record(FINISHED)
+            return json.loads(self.folder.result.read_text(encoding="utf-8"))["validation"]["loss"]
+        except RunLocked:
+            logger.info("another process trains it.")
+        except (KeyboardInterrupt, SystemExit):  # stopped, and not cut off
+            if self.started:
+                self._record(WAITING)
+            raise
+        except Exception as error:
+            self._fail(error)
+        return None
+
+    def _start(self, folder: RunFolder) -> None:
+        """Note that the arm runs, unless the process that was waited for has failed at it."""
+        self.folder = folder
+        if self.wait and sweep_arms.current(self.output, self.arm).status == FAILED:
+            raise RunLocked(folder.path)
+        self.started = True
+        self._record(RUNNING)
+
+    def _fail(self, error: Exception) -> None:
         reason = explain(error)
         if reason is None:
-            traceback.print_exc()
+            logger.error("".join(traceback.format_exception(error)))
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        # Until it begins it may be finished, or another process's, which the second pass would rather contradict than
-        # call what failed here cut off.
-        if begun or sweeps.now(output, arm).status in ((WAITING, FAILED, RUNNING) if wait else (WAITING, FAILED)):
-            note(FAILED, reason)
-        print(f"failed: {reason}", file=sys.stderr, flush=True)
+        # Record the failure only if this process started the arm, or no other process has finished or taken it.
+        free = (WAITING, FAILED, RUNNING) if self.wait else (WAITING, FAILED)
+        if self.started or sweep_arms.current(self.output, self.arm).status in free:
+            self._record(FAILED, reason)
+        logger.error("failed: %s", reason)
 
+    def _record(self, status: str, reason: str | None = None) -> None:
+        from triptych.training.distributed import is_rank_zero
 
-def rank_zero() -> bool:
-    """Whether this is the first process of its training."""
-    from lightning.pytorch.utilities.rank_zero import rank_zero_only  # not for --help
-
-    return getattr(rank_zero_only, "rank", 0) == 0
+        if is_rank_zero():
+            run = self.folder.path.name if self.folder else None
+            sweep_arms.set_status(self.output, self.arm, status, run=run, reason=reason)

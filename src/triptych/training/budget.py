@@ -1,4 +1,4 @@
-"""A budget of steps, epochs, tokens or FLOPs, in optimizer steps."""
+"""Convert a budget of steps, epochs, tokens or FLOPs to optimizer steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.accounting.cost import TRAINING
+from triptych.accounting.flops import FORWARDS_PER_TRAINING_STEP
 from triptych.contract.model import TranslationModel
 from triptych.data.batching import Stream, unique_length_pairs
 
@@ -22,16 +22,17 @@ def total_steps(
     model: TranslationModel,
     autoencode: Callable[[float], float],
 ) -> int:
-    """The optimizer steps of a budget, of which exactly one kind is given.
+    """Return the number of optimizer steps of a budget. Exactly one kind of budget is given, the others are None.
 
     Args:
-        stream: the windows of the training.
-        steps: of the optimizer.
+        stream: the training's batches.
+        steps: optimizer steps.
         epochs: passes over the training split.
-        tokens: of source and target; the step that reaches them is whole.
-        flops: of forward and backward passes, as ``accounting.training_flops`` counts them; likewise.
-        model: what is trained.
-        autoencode: the loss's lambda, by progress: without it, predicting the source is not computed.
+        tokens: source and target tokens; the step that reaches them is the last.
+        flops: FLOPs of forward and backward passes, as ``accounting.training_flops`` counts them; the step that reaches
+            them is the last.
+        model: model to train.
+        autoencode: lambda of the loss, by progress. Where it is 0, the model does not compute source predictions.
     """
     if steps is not None:
         return steps
@@ -44,10 +45,10 @@ def total_steps(
 
 
 def steps_for_flops(stream: Stream, flops: float, model: TranslationModel, autoencode: Callable[[float], float]) -> int:
-    """The fewest steps that take so many FLOPs, the last of them whole.
+    """Return the smallest number of optimizer steps S that take at least ``flops``.
 
-    Whether a step predicts the source depends on lambda(s/S), and so on the very number of steps S that is sought:
-    it is found by bisection.
+    Whether step s computes source predictions depends on lambda(s/S), and so on S itself. S is therefore found by
+    bisection.
     """
     whole, source = pair_flops(stream, model)
     spent: list[tuple[float, float]] = []
@@ -72,8 +73,8 @@ def steps_for_flops(stream: Stream, flops: float, model: TranslationModel, autoe
 
 
 def pair_flops(stream: Stream, model: TranslationModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of training on each pair, forward and backward: in all, and what predicting the source takes of it."""
+    """Return the training FLOPs of each pair, forward and backward: in all, and the part that predicts the source."""
     different, places = unique_length_pairs(stream.lengths)
     of_kind = [(model.flops(src, tgt), model.source_prediction_flops(src)) for src, tgt in different.tolist()]
-    whole, source = TRAINING * np.array(of_kind, np.float64)[places].T
+    whole, source = FORWARDS_PER_TRAINING_STEP * np.array(of_kind, np.float64)[places].T
     return whole, source

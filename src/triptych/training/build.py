@@ -1,66 +1,229 @@
-"""What trains a prepared model, from a config: in a run, and where a forecast measures one."""
+"""Build what trains: one function a part, shared by training, forecasts and benchmarks."""
 
 from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import lightning
 import torch
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.loggers import CSVLogger, Logger
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from omegaconf import DictConfig
+from rich.console import Console
 
+from triptych.accounting.parameters import count_parameters
+from triptych.contract.model import TranslationModel
+from triptych.data import store
+from triptych.data.corpus import TRAIN, VALIDATION, Corpus
 from triptych.data.datamodule import TranslationData
+from triptych.data.store import Store
+from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
+from triptych.runs.folder import RunFolder
 from triptych.training.budget import total_steps
-from triptych.training.callbacks import FastProducts
+from triptych.training.callbacks.checkpoints import AtomicCheckpoints, best_and_last
+from triptych.training.callbacks.fast_training import FastTraining
+from triptych.training.callbacks.progress import ProgressBar, ProgressLines
+from triptych.training.callbacks.save_on_signal import SaveOnSignal
+from triptych.training.callbacks.validation_bleu import ValidationBleu
 from triptych.training.loss import TranslationLoss
-from triptych.training.module import TranslationTask
-from triptych.training.prepare import Prepared
+from triptych.training.match import SAMPLED_PAIRS, matched_sizes
+from triptych.training.module import TranslationModule
 
 
-def data_of(config: DictConfig, prepared: Prepared, loss: TranslationLoss, workers: int) -> TranslationData:
-    """The batches, as many as the budget allows.
+@dataclass(frozen=True)
+class TrainingParts:
+    """What trains a run. Each part is built from those before it.
+
+    Attributes:
+        stores: ids of each split.
+        sizes: constructor arguments of the model that ``match`` has solved for.
+    """
+
+    corpus: Corpus
+    tokenizer: Tokenizer
+    stores: dict[str, Store]
+    sizes: dict[str, int]
+    model: TranslationModel
+    loss: TranslationLoss
+    data: TranslationData
+    module: TranslationModule
+
+    def report(self) -> list[str]:
+        """Describe what was left out and what was built, a line each."""
+        total, non_embedding = count_parameters(self.model)
+        return [
+            *self.stores[TRAIN].report,
+            f"tokenizer: {self.tokenizer.name}, trained on {self.tokenizer.lines:,} lines",
+            f"model: {total:,} parameters, {non_embedding:,} without embeddings",
+            *(f"match: {name}={size}" for name, size in self.sizes.items()),
+        ]
+
+
+def build_parts(
+    config: DictConfig, corpus: Corpus, reference: Mapping[str, Any] | None, *, workers: int | None = None
+) -> TrainingParts:
+    """Build everything that trains but the trainer. What the cache holds is opened, not made again.
 
     Args:
-        loss: whose part for the source decides what a pair's FLOPs are.
-        workers: processes that load batches; 0 is this one.
+        config: of the run.
+        corpus: its text.
+        reference: configuration of the model whose size ``match`` copies, if any.
+        workers: processes that make batches, 0 for none besides this one; None for ``config.strategy.workers``.
     """
-    return TranslationData(
-        stores=prepared.stores,
-        tokenizer=prepared.tokenizer,
-        corpus=prepared.corpus,
+    cache = Path(config.cache).expanduser()
+    tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
+    stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
+    sizes: dict[str, int] = {}
+    if reference is not None:
+        lengths = stores[TRAIN].lengths
+        sample = lengths[:: -(-len(lengths) // SAMPLED_PAIRS)]
+        sizes = matched_sizes(config, reference, tokenizer.vocabulary, sample)
+    model = instantiate(config.model, vocabulary=tokenizer.vocabulary, **sizes)
+    loss = instantiate(config.loss)
+    data = TranslationData(
+        stores=stores,
+        tokenizer=tokenizer,
+        corpus=corpus,
         batch_tokens=config.batch.tokens,
         accumulate=config.batch.accumulate,
         seed=config.seed,
-        workers=workers,
+        workers=config.strategy.workers if workers is None else workers,
         ranks=config.strategy.devices * config.strategy.num_nodes,
-        budget=partial(total_steps, **config.budget, model=prepared.model, autoencode=loss.autoencode),
+        budget=partial(total_steps, **config.budget, model=model, autoencode=loss.autoencode),
     )
+    module = build_module(config, model, loss, data.total_steps, tokenizer.fingerprint)
+    return TrainingParts(corpus, tokenizer, stores, sizes, model, loss, data, module)
 
 
-def task_of(config: DictConfig, prepared: Prepared, loss: TranslationLoss, steps: int) -> TranslationTask:
-    """The model with its loss, optimizer and schedule over so many optimizer steps."""
-    return TranslationTask(
-        model=prepared.model,
+def build_module(
+    config: DictConfig, model: TranslationModel, loss: TranslationLoss, steps: int, tokenizer: str
+) -> TranslationModule:
+    """Build the LightningModule that trains a model over so many optimizer steps.
+
+    Args:
+        tokenizer: fingerprint that every checkpoint carries.
+
+    Raises:
+        UserError: the optimizer does not take its settings.
+    """
+    module = TranslationModule(
+        model=model,
         loss=loss,
         optimizer=instantiate(config.optimizer.optimizer),
         schedule=instantiate(config.optimizer.schedule),
         weight_decay=config.optimizer.weight_decay,
         total_steps=steps,
         log_every=config.log_every,
-        tokenizer=prepared.tokenizer.fingerprint,
+        tokenizer=tokenizer,
     )
+    try:
+        module.configure_optimizers()  # Lightning would make it only when training begins
+    except (TypeError, ValueError) as error:
+        raise UserError(f"optimizer: {str(error).rstrip('.')}.") from error
+    return module
 
 
-def products_of(config: DictConfig) -> list[Callback]:
-    """The faster products of a CPU, which ``torch.compile`` does not go with."""
-    return [] if config.strategy.compile else [FastProducts()]
+def build_callbacks(config: DictConfig, parts: TrainingParts, folder: RunFolder) -> list[Callback]:
+    """Build the callbacks that every run has, and those of ``config.callbacks``."""
+    lines = parts.corpus.splits[VALIDATION]
+    validation_bleu = ValidationBleu(
+        store=parts.stores[VALIDATION],
+        lines=(list(lines.src), list(lines.tgt)),
+        tokenizer=parts.tokenizer,
+        search=instantiate(config.validation.search),
+        search_tokens=config.search_tokens,
+        every=config.validation.bleu_every,
+        samples=config.validation.samples,
+    )
+    return [
+        validation_bleu,
+        ProgressBar() if Console().is_terminal else ProgressLines(),
+        SaveOnSignal(folder.last),
+        *fast_training(config),
+        *(instantiate(node) for node in config.callbacks.values()),
+        *best_and_last(folder.checkpoints, monitor=config.checkpoint.monitor, keep=config.checkpoint.keep),
+    ]
 
 
-def compile_of(config: DictConfig, task: TranslationTask, device: torch.device) -> bool:
-    """Whether the task is compiled now: where the strategy says so, or says nothing and a GPU trains.
+def fast_training(config: DictConfig) -> list[Callback]:
+    """Return the callback that chooses a CPU's faster products; ``torch.compile`` does not go with it."""
+    return [] if config.strategy.compile else [FastTraining()]
+
+
+def build_loggers(config: DictConfig, folder: RunFolder) -> list[Logger]:
+    """Build the loggers of a run, its CSV files first. A dashboard starts its run when it is built."""
+    csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
+    return [csv, *([instantiate(config.logger)] if config.logger else [])]
+
+
+def build_trainer(
+    config: DictConfig,
+    *,
+    steps: int,
+    devices: int | list[int],
+    callbacks: Sequence[Callback],
+    folder: Path | None,
+    validate: bool = True,
+) -> lightning.Trainer:
+    """Build Lightning's trainer.
+
+    Args:
+        config: of the run; ``config.trainer`` holds further arguments.
+        steps: optimizer steps after which it stops.
+        devices: how many devices, or which.
+        callbacks: in the order in which Lightning calls them.
+        folder: of the run; None where nothing is written.
+        validate: whether to validate and to save checkpoints.
+
+    Raises:
+        UserError: the strategy, its precision or another argument does not work here.
+    """
+    strategy = config.strategy
+    arguments = {
+        "accelerator": strategy.accelerator,
+        "devices": devices,
+        "num_nodes": strategy.num_nodes,
+        "strategy": strategy.strategy,
+        "precision": strategy.precision,
+        "max_steps": steps,
+        "max_epochs": 1,
+        "accumulate_grad_batches": config.batch.accumulate,
+        "val_check_interval": min(config.validation.every, steps) * config.batch.accumulate,
+        "check_val_every_n_epoch": None,
+        "num_sanity_val_steps": 0,
+        "logger": False,
+        "plugins": [AtomicCheckpoints()],
+        "callbacks": list(callbacks),
+        "use_distributed_sampler": False,
+        "enable_progress_bar": any(isinstance(callback, ProgressBar) for callback in callbacks),
+        "enable_model_summary": False,
+        "enable_checkpointing": validate,
+        "default_root_dir": folder,
+        **({} if validate else {"limit_val_batches": 0}),
+    }
+    try:
+        trainer = lightning.Trainer(**arguments, **config.trainer)
+    except (MisconfigurationException, ImportError, ValueError, RuntimeError, TypeError) as error:
+        chosen = ", ".join(f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision"))
+        reason = " ".join(str(error).split()).rstrip(".!")
+        raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
+    wanted, got = str(strategy.precision), str(trainer.precision)
+    if wanted.split("-")[0] != got.split("-")[0]:  # Lightning takes another one, with a warning
+        raise UserError(f"strategy.precision={wanted} does not work here; {got} does.")
+    return trainer
+
+
+def compile_parts(config: DictConfig, module: TranslationModule, device: torch.device) -> bool:
+    """Compile the module if the strategy says so, or says nothing and a GPU trains; return whether it did.
 
     Raises:
         UserError: it cannot be done here, for want of a compiler, say.
@@ -68,7 +231,7 @@ def compile_of(config: DictConfig, task: TranslationTask, device: torch.device) 
     chosen = config.strategy.compile
     if not (device.type == "cuda" if chosen is None else chosen):
         return False
-    torch._dynamo.reset()  # what an earlier run of a sweep has left
+    torch._dynamo.reset()  # forget what an earlier run of a sweep has compiled
     # A block is compiled for training and for validation, with padding and without.
     torch._dynamo.config.recompile_limit = 32
     try:
@@ -76,13 +239,13 @@ def compile_of(config: DictConfig, task: TranslationTask, device: torch.device) 
     except Exception as error:  # whatever a compiler has to say
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise UserError(f"torch.compile does not work here ({reason}); set strategy.compile=false.") from error
-    for part in (task.model, task.loss):
+    for part in (module.model, module.loss):
         part.compile(dynamic=True)
     return True
 
 
-def quieten() -> None:
-    """Lightning's advice is for those who write its loops, not for those who run them."""
+def silence_lightning() -> None:
+    """Hide Lightning's advice, which is for people who write its loops."""
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", module="lightning")
     warnings.filterwarnings("ignore", message=".*(does not have many workers|lr_scheduler.step|weights_only).*")

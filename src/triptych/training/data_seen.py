@@ -1,4 +1,4 @@
-"""What a run has consumed: which pairs, of which lengths, in which order."""
+"""Record the training data that a run has seen: how many pairs of which lengths, in which order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch import Tensor
 
 from triptych.contract.batch import Batch
 from triptych.data.batching import TokenStream
-from triptych.training.distributed import gather
+from triptych.training.distributed import all_gather
 
 
 class DataSeen:
-    """Counts pairs by kind (``accounting.Pairs``), so that tokens and FLOPs follow exactly, and hashes the stream.
+    """Counts pairs by kind (``accounting.PairCounts``), so that tokens and FLOPs follow exactly, and hashes the stream.
 
     Attributes:
         digests_by_step: the stream's digest after 1, 2, 4, 8 … optimizer steps. They show whether two trainings of
@@ -29,29 +29,34 @@ class DataSeen:
         self.digests_by_step: dict[int, str] = {}
 
     def update(self, batch: Batch, autoencoded: bool) -> None:
-        """Counts a batch that is still on the CPU, and whether the loss asked for its sources too (lambda > 0)."""
+        """Count a batch, which must be on the CPU.
+
+        Args:
+            batch: training batch.
+            autoencoded: whether the loss included its source tokens (lambda > 0).
+        """
         lengths = zip(batch.src_lengths.tolist(), batch.tgt_lengths.tolist(), strict=True)
         self.pairs.update((src, tgt, autoencoded) for src, tgt in lengths)
         self.stream.update(batch)
 
     def record_digest(self, step: int) -> None:
-        """To be called after every batch, with the optimizer steps that are done."""
+        """Store the stream's digest at steps 1, 2, 4, 8 …; call it after every batch with the optimizer steps done."""
         if step.bit_count() == 1:
             self.digests_by_step.setdefault(step, self.stream.digest)
 
     @property
     def tokens_src(self) -> int:
-        """Source pieces, ``</s>`` not counted."""
+        """Number of source tokens seen, without ``</s>``."""
         return sum((src - 1) * count for (src, _, _), count in self.pairs.items())
 
     @property
     def tokens_tgt(self) -> int:
-        """Target tokens that were predicted, ``</s>`` counted."""
+        """Number of target tokens predicted, with ``</s>``."""
         return sum((tgt - 1) * count for (_, tgt, _), count in self.pairs.items())
 
-    def of_all_ranks(self) -> DataSeen:
-        """The sum over all ranks, the stream a hash of theirs; on every rank, which must all ask."""
-        states = gather(self.state_dict())
+    def across_ranks(self) -> DataSeen:
+        """Sum the counts over all ranks and hash their digests together. Collective: every rank must call it."""
+        states = all_gather(self.state_dict())
         if len(states) == 1:
             return self
         total = DataSeen()

@@ -1,4 +1,4 @@
-"""A GPU a run, where several runs of one GPU each share a machine."""
+"""Give each run a GPU of its own, where several runs of one GPU each share a machine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from pathlib import Path
 
 import torch
 from filelock import FileLock, Timeout
+from omegaconf import DictConfig
+
+from triptych.errors import UserError
 
 
 @contextmanager
-def claimed(accelerator: str, devices: int) -> Iterator[int | list[int]]:
+def claimed_devices(accelerator: str, devices: int) -> Iterator[int | list[int]]:
     """What to tell Lightning of the devices: how many, or, where a run takes one of several GPUs, which.
 
-    A GPU is claimed by a lock that the system takes back from a process that dies. While all are claimed by other
-    runs, this one waits.
+    A run claims a GPU with a file lock, which the operating system releases when the process dies. If other runs have
+    claimed all GPUs, wait for one.
     """
     count = torch.cuda.device_count() if accelerator in ("gpu", "cuda", "auto") else 0
     if devices != 1 or count < 2:
@@ -39,3 +42,18 @@ def claimed(accelerator: str, devices: int) -> Iterator[int | list[int]]:
                 lock.release()
             return
         time.sleep(5)
+
+
+def device_of(config: DictConfig, devices: int | list[int] = 1) -> str:
+    """Return where the strategy trains, on the first of its devices.
+
+    Raises:
+        UserError: it wants a GPU, and there is none.
+    """
+    wanted = config.strategy.accelerator
+    available = torch.cuda.is_available()
+    if wanted in ("gpu", "cuda") and not available:
+        raise UserError(f"strategy.accelerator={wanted}: no such GPU is here; take strategy=cpu, or name a --device.")
+    if wanted == "cpu" or not available:
+        return "cpu"
+    return f"cuda:{devices[0]}" if isinstance(devices, list) else "cuda"

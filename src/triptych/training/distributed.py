@@ -1,15 +1,18 @@
-"""What the processes of one training tell each other, and the user."""
+"""Communication between the processes of one training."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch.distributed as dist
-from lightning.pytorch.utilities.rank_zero import rank_zero_only
+
+RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+"""Environment variables in which launchers tell a process its rank."""
 
 
-def gather(value: Any) -> list[Any]:
-    """Everyone's value, by rank, on every rank; just this one where a process trains alone."""
+def all_gather(value: Any) -> list[Any]:
+    """Return the value of every rank, in order. Collective: every rank must call it."""
     if not (dist.is_available() and dist.is_initialized()):
         return [value]
     values: list[Any] = [None] * dist.get_world_size()
@@ -17,7 +20,6 @@ def gather(value: Any) -> list[Any]:
     return values
 
 
-@rank_zero_only
-def say(line: str) -> None:
-    """Prints a line, once."""
-    print(line, flush=True)
+def is_rank_zero() -> bool:
+    """Whether this is the first process of its training. Known from the environment before processes are connected."""
+    return int(next((os.environ[name] for name in RANKS if name in os.environ), 0)) == 0

@@ -11,12 +11,7 @@ from torch import Tensor, nn
 
 from triptych.contract.batch import Prediction
 from triptych.errors import require_one_of, require_probability
-from triptych.kernels.linear_cross_entropy import (
-    ChunkLoss,
-    accumulation_dtype,
-    chunk_cross_entropy,
-    linear_cross_entropy,
-)
+from triptych.kernels.linear_cross_entropy import LinearCrossEntropy, accumulation_dtype
 
 
 @dataclass
@@ -58,7 +53,7 @@ class TranslationLoss(nn.Module):
         self.label_smoothing = label_smoothing
         self.together = mean == "sequence"
         self.autoencode = autoencode
-        self.of_chunk: ChunkLoss = chunk_cross_entropy
+        self.cross_entropy = LinearCrossEntropy()
 
     def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
         """The loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
@@ -73,7 +68,7 @@ class TranslationLoss(nn.Module):
         token_weights = torch.cat([(weight / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
         smoothing = torch.full_like(token_weights, self.label_smoothing)
         smoothing[:num_source] = 0
-        loss, nll = linear_cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing, self.of_chunk)
+        loss, nll = self.cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing)
         return LossParts(
             loss=loss,
             weight=weight,
@@ -84,5 +79,5 @@ class TranslationLoss(nn.Module):
         )
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """What lies between the matrix products, which then reads and writes the logits as seldom as it can."""
-        self.of_chunk = torch.compile(chunk_cross_entropy, *args, **kwargs)
+        """Compile what lies between the matrix products, by ``torch.compile`` with these arguments."""
+        self.cross_entropy.compile(*args, **kwargs)

@@ -18,13 +18,13 @@ from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.errors import UserError
 from triptych.training.data_seen import DataSeen
-from triptych.training.distributed import gather
+from triptych.training.distributed import all_gather
 from triptych.training.loss import LossParts, TranslationLoss
 
 Schedule = Callable[[int, int], float]
 
 
-class TranslationTask(lightning.LightningModule):
+class TranslationModule(lightning.LightningModule):
     """Trains any ``TranslationModel`` by its contract.
 
     Args:
@@ -190,9 +190,9 @@ class TranslationTask(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["tokenizer"] = self.tokenizer
-        checkpoint["consumed"] = gather(self.data_seen.state_dict())
+        checkpoint["consumed"] = all_gather(self.data_seen.state_dict())
         checkpoint["seconds"] = self.seconds
-        checkpoint["random"] = gather(self._random or random_state(self.device))
+        checkpoint["random"] = all_gather(self._random or random_state(self.device))
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.data_seen.load_state_dict(checkpoint["consumed"][self.global_rank])

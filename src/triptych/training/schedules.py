@@ -1,4 +1,4 @@
-"""Numbers that change in training: the learning rate by step, and lambda by progress."""
+"""Schedules: the learning rate by optimizer step, and the loss's lambda by training progress."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from triptych.errors import UserError, require_at_least
 
 @dataclass(frozen=True, kw_only=True)
 class Noam:
-    """factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (Vaswani et al. 2017, equation 3)."""
+    """factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (Vaswani et al. 2017, equation 3).
+
+    Args:
+        factor: multiplier of the paper's formula, which has 1.
+        d_model: width of the model.
+        warmup: optimizer steps over which the learning rate rises linearly.
+
+    Raises:
+        UserError: ``factor`` or ``warmup`` is negative, or ``d_model`` less than 1.
+    """
 
     factor: float
     d_model: int
@@ -22,13 +31,21 @@ class Noam:
         require_at_least(1, "optimizer.schedule", d_model=self.d_model)
 
     def __call__(self, step: int, total: int) -> float:
-        """The learning rate of the step-th of total steps, counted from 1."""
+        """Return the learning rate of an optimizer step, counted from 1, in a training of ``total`` steps."""
         return self.factor * self.d_model**-0.5 * min(step**-0.5, step * max(1, self.warmup) ** -1.5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class InverseSquareRoot:
-    """Linear to peak over the warm-up, then peak * sqrt(warmup / step)."""
+    """A linear rise to the peak over the warm-up, then peak * sqrt(warmup / step).
+
+    Args:
+        peak: highest learning rate.
+        warmup: optimizer steps of the rise; 0 begins at the peak.
+
+    Raises:
+        UserError: an argument is negative.
+    """
 
     peak: float
     warmup: int
@@ -37,14 +54,23 @@ class InverseSquareRoot:
         require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup)
 
     def __call__(self, step: int, total: int) -> float:
-        """The learning rate of the step-th of total steps, counted from 1."""
+        """Return the learning rate of an optimizer step, counted from 1, in a training of ``total`` steps."""
         warmup = max(1, self.warmup)
         return self.peak * min(step / warmup, (warmup / step) ** 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cosine:
-    """Linear to peak over the warm-up, then half a cosine to floor at the end (Loshchilov and Hutter 2017)."""
+    """A linear rise to the peak over the warm-up, then half a cosine down to the floor (Loshchilov and Hutter 2017).
+
+    Args:
+        peak: highest learning rate.
+        floor: learning rate of the last step.
+        warmup: optimizer steps of the rise; 0 begins at the peak.
+
+    Raises:
+        UserError: an argument is negative.
+    """
 
     peak: float
     floor: float
@@ -54,7 +80,7 @@ class Cosine:
         require_at_least(0, "optimizer.schedule", peak=self.peak, floor=self.floor, warmup=self.warmup)
 
     def __call__(self, step: int, total: int) -> float:
-        """The learning rate of the step-th of total steps, counted from 1."""
+        """Return the learning rate of an optimizer step, counted from 1, in a training of ``total`` steps."""
         if step <= self.warmup:
             return self.peak * step / self.warmup
         done = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
@@ -63,7 +89,15 @@ class Cosine:
 
 @dataclass(frozen=True, kw_only=True)
 class Constant:
-    """Linear to peak over the warm-up, and there it stays."""
+    """A linear rise to the peak over the warm-up, then the peak.
+
+    Args:
+        peak: highest learning rate.
+        warmup: optimizer steps of the rise; 0 begins at the peak.
+
+    Raises:
+        UserError: an argument is negative.
+    """
 
     peak: float
     warmup: int
@@ -72,25 +106,28 @@ class Constant:
         require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup)
 
     def __call__(self, step: int, total: int) -> float:
-        """The learning rate of the step-th of total steps, counted from 1."""
+        """Return the learning rate of an optimizer step, counted from 1, in a training of ``total`` steps."""
         return self.peak * min(1.0, step / max(1, self.warmup))
 
 
 class Piecewise:
-    """Straight lines between points (progress, value); level before the first and after the last.
+    """A piecewise linear function of training progress, constant before its first point and after its last.
+
+    Args:
+        points: (progress, value) pairs in order of progress, which is 0 at the first step and 1 at the end.
 
     Raises:
-        UserError: no point, a progress outside [0, 1] or out of order, a negative value.
+        UserError: there is no point, a progress lies outside [0, 1] or is out of order, or a value is negative.
     """
 
     def __init__(self, *, points: Sequence[Sequence[float]]) -> None:
         self.points = [(float(x), float(y)) for x, y in points]
-        places = [x for x, _ in self.points]
+        positions = [x for x, _ in self.points]
         if (
-            not places
-            or places != sorted(places)
-            or places[0] < 0
-            or places[-1] > 1
+            not positions
+            or positions != sorted(positions)
+            or positions[0] < 0
+            or positions[-1] > 1
             or min(y for _, y in self.points) < 0
         ):
             raise UserError(
@@ -99,7 +136,7 @@ class Piecewise:
             )
 
     def __call__(self, progress: float) -> float:
-        """The value at a progress in [0, 1]."""
+        """Return the value at a progress in [0, 1]."""
         left = right = self.points[0]
         for right in self.points:
             if right[0] >= progress:
@@ -112,10 +149,14 @@ class Piecewise:
 
 
 class Decayed(Piecewise):
-    """lambda_d: from 1 to alpha over the first beta of training, from alpha to 0 over the rest (Wang et al. 2021).
+    """The lambda_d of LM4MT (Wang et al. 2021): 1 to alpha over the first beta of training, alpha to 0 over the rest.
+
+    Args:
+        alpha: value where the two lines meet.
+        beta: share of the training's steps at which they meet.
 
     Raises:
-        UserError: alpha or beta outside [0, 1].
+        UserError: ``alpha`` or ``beta`` lies outside [0, 1].
     """
 
     def __init__(self, *, alpha: float, beta: float) -> None:

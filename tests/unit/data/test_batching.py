@@ -1,4 +1,4 @@
-"""The plan, its share for each rank, and the batches made of it."""
+"""The plan of an epoch, each rank's share of it, and the loaded batches."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import LanguageTags
 from triptych.data import store
-from triptych.data.batching import Planned, Sampler, Stream, TokenStream, plan, plan_sorted
+from triptych.data.batching import PlannedBatch, Sampler, Stream, TokenStream, plan_epoch, plan_sorted
 from triptych.data.corpus import ToyCorpus
-from triptych.data.datamodule import TranslationData, collate
-from triptych.data.ragged_array import Ragged
+from triptych.data.datamodule import TranslationData
+from triptych.data.ragged_array import RaggedArray
+from triptych.data.stored_batches import collate
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
 
@@ -38,27 +39,27 @@ def rows(batches: list[np.ndarray]) -> list[list[int]]:
 def test_every_pair_once_and_every_batch_within_the_budget(
     lengths: np.ndarray, tokens: int, seed: int, epoch: int
 ) -> None:
-    for planned in (plan(lengths, tokens, seed, epoch), plan_sorted(lengths, tokens)):
+    for planned in (plan_epoch(lengths, tokens, seed, epoch), plan_sorted(lengths, tokens)):
         assert Counter(np.concatenate(planned).tolist()) == Counter(range(len(lengths)))
         assert all(len(batch) * lengths[batch].max() <= tokens for batch in planned)
 
 
 @given(LENGTHS, BUDGETS, SEEDS)
 def test_a_plan_follows_from_seed_and_epoch(lengths: np.ndarray, tokens: int, seed: int) -> None:
-    assert rows(plan(lengths, tokens, seed, 3)) == rows(plan(lengths, tokens, seed, 3))
-    assert len(plan(lengths, tokens, seed, 3)) == len(plan(lengths, tokens, seed + 1, 4))
+    assert rows(plan_epoch(lengths, tokens, seed, 3)) == rows(plan_epoch(lengths, tokens, seed, 3))
+    assert len(plan_epoch(lengths, tokens, seed, 3)) == len(plan_epoch(lengths, tokens, seed + 1, 4))
 
 
 def test_seeds_and_epochs_differ() -> None:
     lengths = np.full((100, 2), 10)
-    plans = [rows(plan(lengths, 50, seed, epoch)) for seed, epoch in ((1, 0), (1, 1), (2, 0), (0, 1))]
+    plans = [rows(plan_epoch(lengths, 50, seed, epoch)) for seed, epoch in ((1, 0), (1, 1), (2, 0), (0, 1))]
     assert len({str(p) for p in plans}) == 4
     assert {frozenset(batch) for batch in plans[0]} != {frozenset(batch) for batch in plans[1]}
 
 
 def test_batches_are_of_similar_length() -> None:
     lengths = np.random.default_rng(0).integers(2, 50, (5000, 2))
-    planned = plan(lengths, 1000, 0, 0)
+    planned = plan_epoch(lengths, 1000, 0, 0)
     assert sum(len(batch) * lengths[batch].max() for batch in planned) < 1.05 * lengths.max(1).sum()
 
 
@@ -71,7 +72,7 @@ def test_pairs_come_by_the_longer_side_then_by_both(longest: int) -> None:
 
 def test_a_pair_over_the_budget() -> None:
     with pytest.raises(UserError, match=r"batch\.tokens=20 is less than the 21 tokens of the longest pair"):
-        plan(np.array([[3, 4], [5, 21]]), 20, 0, 0)
+        plan_epoch(np.array([[3, 4], [5, 21]]), 20, 0, 0)
 
 
 @given(LENGTHS, BUDGETS, SEEDS, st.integers(1, 3), st.integers(1, 3))
@@ -87,7 +88,7 @@ def test_all_ranks_together_take_the_plan(
     dealt = [planned for turn in zip(*shares, strict=True) for planned in turn]
     half = len(dealt) // 2
     for epoch, part in enumerate((dealt[:half], dealt[half:])):
-        planned = rows(plan(lengths, tokens, seed, epoch))
+        planned = rows(plan_epoch(lengths, tokens, seed, epoch))
         expected = [planned[i % len(planned)] for i in range(half)]
         assert [batch.rows.tolist() for batch in part] == expected
         assert half - len(planned) < stream.size
@@ -102,11 +103,11 @@ def test_all_ranks_together_take_the_plan(
 def test_a_resumed_sampler_goes_on_with_the_stream(
     lengths: np.ndarray, tokens: int, first: int, accumulate: int
 ) -> None:
-    def planned(first_step: int) -> list[Planned]:
+    def planned(first_step: int) -> list[PlannedBatch]:
         stream = Stream(lengths, tokens=tokens, seed=1, size=accumulate)
         return list(Sampler(stream, steps=21, first_step=first_step, accumulate=accumulate, rank=0))
 
-    def plain(part: list[Planned]) -> list[tuple[list[int], list[int], int]]:
+    def plain(part: list[PlannedBatch]) -> list[tuple[list[int], list[int], int]]:
         return [(batch.rows.tolist(), batch.step_tokens.tolist(), batch.seed) for batch in part]
 
     assert plain(planned(first)) == plain(planned(0)[first * accumulate :])
@@ -131,14 +132,15 @@ def test_collate_makes_the_batch_of_the_contract(src: list[list[int]], random: A
     tags = [LanguageTags(*random.choices(range(2, 9), k=2)) for _ in src]
     slow = Batch.from_ids(src, tgt, index, tags)
     ragged = [
-        Ragged(np.fromiter(chain.from_iterable(side), np.uint16), np.array([*map(len, side)])) for side in (src, tgt)
+        RaggedArray(np.fromiter(chain.from_iterable(side), np.uint16), np.array([*map(len, side)]))
+        for side in (src, tgt)
     ]
     fast = collate(*ragged, np.array(index), slow.step_tokens.numpy(), np.array(tags))
     for name, values in vars(slow).items():
         np.testing.assert_array_equal(getattr(fast, name), values, strict=True, err_msg=name)
 
 
-def test_a_token_stream_goes_on_from_its_digest_and_tells_order() -> None:
+def test_a_token_stream_resumes_from_its_digest_and_depends_on_the_order() -> None:
     first, second = Batch.from_ids([[5, 6]], [[7]]), Batch.from_ids([[5]], [[6, 7]])
     whole, part, other = TokenStream(), TokenStream(), TokenStream()
     for batch in (first, second):
@@ -168,8 +170,8 @@ def tokenizer(corpus: ToyCorpus, cache: Path, sampling: float) -> Tokenizer:
 
 
 def translation_data(corpus: ToyCorpus, cache: Path, sampling: float = 0.0, **changes: Any) -> TranslationData:
-    made = tokenizer(corpus, cache, sampling)
-    stores = store.prepare(corpus, made, cache, corpus.max_length, None)
+    trained = tokenizer(corpus, cache, sampling)
+    stores = store.prepare(corpus, trained, cache, corpus.max_length, None)
     settings = {
         "batch_tokens": 200,
         "accumulate": 2,
@@ -178,7 +180,7 @@ def translation_data(corpus: ToyCorpus, cache: Path, sampling: float = 0.0, **ch
         "ranks": 1,
         "budget": lambda stream: 12,
     }
-    return TranslationData(stores=stores, tokenizer=made, corpus=corpus, **{**settings, **changes})
+    return TranslationData(stores=stores, tokenizer=trained, corpus=corpus, **{**settings, **changes})
 
 
 def test_an_epoch_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None:
@@ -188,20 +190,20 @@ def test_an_epoch_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None:
 
 
 def test_step_tokens_are_the_sum_over_the_window(corpus: ToyCorpus, cache: Path) -> None:
-    made = list(translation_data(corpus, cache).train_dataloader())
-    for first, second in zip(made[::2], made[1::2], strict=True):
+    batches = list(translation_data(corpus, cache).train_dataloader())
+    for first, second in zip(batches[::2], batches[1::2], strict=True):
         src = sum(int((batch.src_lengths - 1).sum()) for batch in (first, second))
         tgt = sum(int((batch.tgt_lengths - 1).sum()) for batch in (first, second))
         assert first.step_tokens.tolist() == second.step_tokens.tolist() == [src, tgt]
 
 
 def test_validation_sees_every_pair_once(corpus: ToyCorpus, cache: Path) -> None:
-    made = tokenizer(corpus, cache, 0.0)
+    trained = tokenizer(corpus, cache, 0.0)
     texts: dict[int, str] = {}
     for one in translation_data(corpus, cache).val_dataloader():
         assert one.step_tokens.tolist() == [(one.src_lengths - 1).sum(), (one.tgt_lengths - 1).sum()]
         assert not set(texts) & set(one.index.tolist())
-        texts |= dict(zip(one.index.tolist(), made.decode(one.src.tolist(), "src"), strict=True))
+        texts |= dict(zip(one.index.tolist(), trained.decode(one.src.tolist(), "src"), strict=True))
     assert [texts[i] for i in range(20)] == corpus.splits["validation"].src
 
 
@@ -222,12 +224,12 @@ def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Pa
             for sampling in (0.0, 0.3, 0.3)
         )
     )
-    made = tokenizer(corpus, cache, 0.3)
+    trained = tokenizer(corpus, cache, 0.3)
     assert plain.keys() == drawn.keys() == set(range(60))
     assert all(torch.equal(drawn[i], again[i]) for i in drawn)
     assert sum(len(drawn[i]) > len(plain[i]) for i in drawn) > 50
     for ids in (plain, drawn):
-        assert made.decode([ids[i].tolist() for i in range(60)], "tgt") == corpus.splits["train"].tgt
+        assert trained.decode([ids[i].tolist() for i in range(60)], "tgt") == corpus.splits["train"].tgt
 
 
 def test_sampled_batches_keep_the_budget(corpus: ToyCorpus, cache: Path) -> None:
@@ -246,8 +248,8 @@ def test_sampled_batches_keep_the_budget(corpus: ToyCorpus, cache: Path) -> None
 
 def test_step_tokens_count_what_was_drawn_and_what_is_expected_of_the_others(corpus: ToyCorpus, cache: Path) -> None:
     data = translation_data(corpus, cache, 0.3)
-    made = list(data.train_dataloader())
-    for window, pair in zip(data.stream.windows(), zip(made[::2], made[1::2], strict=True), strict=False):
+    batches = list(data.train_dataloader())
+    for window, pair in zip(data.stream.windows(), zip(batches[::2], batches[1::2], strict=True), strict=False):
         for batch, other in zip(pair, window.batches[::-1], strict=True):
             found = [int((lengths - 1).sum()) for lengths in batch.host_lengths]
             expected = (data.stream.lengths[other] - 1).sum(0)
@@ -255,7 +257,7 @@ def test_step_tokens_count_what_was_drawn_and_what_is_expected_of_the_others(cor
 
 
 class Listener(lightning.LightningModule):
-    """Trains one number and hashes the batches that it is given."""
+    """Train one number and hash the training batches."""
 
     def __init__(self) -> None:
         super().__init__()

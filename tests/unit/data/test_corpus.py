@@ -1,4 +1,4 @@
-"""Reading text: what is counted, what is dropped, and what is refused with which sentence."""
+"""Text files as a corpus: counts, dropped pairs, and the error messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from triptych.errors import UserError
 
 
 def write(folder: Path, **files: str | bytes) -> None:
-    """Files of one sentence a line; ``train_en`` is ``train.en``."""
+    """Write files of one sentence per line; ``train_en`` becomes ``train.en``."""
     for name, text in files.items():
         data = text if isinstance(text, bytes) else text.encode()
         (folder / name.replace("_", ".")).write_bytes(data)
@@ -30,7 +30,7 @@ def texts(corpus: Corpus, split: str) -> tuple[list[str], ...]:
     return tuple(map(list, corpus.splits[split]))
 
 
-def read(folder: Path, **changes: object) -> Corpus:
+def load(folder: Path, **changes: object) -> Corpus:
     settings = {
         "name": "text",
         "src": "en",
@@ -49,22 +49,22 @@ def read(folder: Path, **changes: object) -> Corpus:
 
 
 def test_splits_by_name(folder: Path) -> None:
-    corpus = read(folder)
+    corpus = load(folder)
     assert texts(corpus, "train") == (["a", "b", "c"], ["A", "B", "C"])
     assert corpus.test_names == ["test"]
     assert corpus.report[0] == "train: 3 pairs read from train.en and train.fr"
-    assert texts(read(folder, src="fr", tgt="en"), "validation") == (["D"], ["d"])
+    assert texts(load(folder, src="fr", tgt="en"), "validation") == (["D"], ["d"])
 
 
 def test_gzip_carriage_returns_byte_order_mark_and_line_separators(folder: Path) -> None:
     (folder / "train.en").unlink()
     (folder / "train.en.gz").write_bytes(gzip.compress("\ufeffa\r\nb\u2028b \n\tc".encode()))
-    assert texts(read(folder), "train")[0] == ["a", "b\u2028b", "c"]
+    assert texts(load(folder), "train")[0] == ["a", "b\u2028b", "c"]
 
 
 def test_empty_lines_leave_training_alone(folder: Path) -> None:
     write(folder, train_en="a\n \nc\nd\n", train_fr="A\nB\n\nD\n", test_en="e\n\n", test_fr="\nE\n")
-    corpus = read(folder)
+    corpus = load(folder)
     assert texts(corpus, "train") == (["a", "d"], ["A", "D"])
     assert texts(corpus, "test") == (["e", ""], ["", "E"])
     assert "train: 2 pairs with an empty line dropped" in corpus.report
@@ -72,17 +72,17 @@ def test_empty_lines_leave_training_alone(folder: Path) -> None:
 
 
 def test_fingerprint_follows_languages_and_lines(folder: Path) -> None:
-    first = read(folder).fingerprint
+    first = load(folder).fingerprint
     assert len(first) == 16
-    assert read(folder).fingerprint == first
-    swapped = read(folder, src="fr", tgt="en").fingerprint
+    assert load(folder).fingerprint == first
+    swapped = load(folder, src="fr", tgt="en").fingerprint
     write(folder, test_en="f\n")
-    assert len({first, swapped, read(folder).fingerprint}) == 3
+    assert len({first, swapped, load(folder).fingerprint}) == 3
 
 
-def test_fingerprint_tells_where_a_split_ends() -> None:
+def test_fingerprint_depends_on_where_a_split_ends() -> None:
     def corpus(train: list[str], test: list[str]) -> Corpus:
-        return Corpus("c", ("en", "fr"), {"train": Pairs(train, train), "test": Pairs(test, test)}, [])
+        return Corpus("c", ("en", "fr"), {"train": Pairs(train, train), "validation": Pairs(test, test)}, [])
 
     assert corpus(["a", "b"], ["c"]).fingerprint != corpus(["a"], ["b", "c"]).fingerprint
 
@@ -90,21 +90,21 @@ def test_fingerprint_tells_where_a_split_ends() -> None:
 def test_unequal_line_counts_name_both_files(folder: Path) -> None:
     write(folder, train_fr="A\nB\n")
     with pytest.raises(UserError, match=r"train\.en has 3 lines and .*train\.fr has 2"):
-        read(folder)
+        load(folder)
 
 
 def test_checked_text_is_kept_until_a_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = read(folder)
+    first = load(folder)
     with monkeypatch.context() as patched:
-        patched.setattr("triptych.data.corpus.read_pairs", None)
-        again = read(folder)
+        patched.setattr("triptych.data.text_reader.read_pairs", None)
+        again = load(folder)
     assert (again.fingerprint, again.report) == (first.fingerprint, first.report)
     write(folder, train_en="a\nb\nz\n")
-    assert texts(read(folder), "train")[0] == ["a", "b", "z"]
+    assert texts(load(folder), "train")[0] == ["a", "b", "z"]
 
 
-def test_a_fingerprint_does_not_ask_where_the_text_is(folder: Path) -> None:
-    corpus = read(folder)
+def test_a_fingerprint_does_not_depend_on_where_the_text_is(folder: Path) -> None:
+    corpus = load(folder)
     in_memory = {name: Pairs(*texts(corpus, name)) for name in corpus.splits}
     assert Corpus("other", ("en", "fr"), in_memory, []).fingerprint == corpus.fingerprint
 
@@ -112,39 +112,39 @@ def test_a_fingerprint_does_not_ask_where_the_text_is(folder: Path) -> None:
 def test_bytes_that_are_not_utf8_name_file_and_line(folder: Path) -> None:
     write(folder, train_fr=b"A\nB\n\xe9\n")
     with pytest.raises(UserError, match=r"train\.fr:3 has bytes that are not UTF-8"):
-        read(folder)
+        load(folder)
 
 
 def test_half_a_gzip_file(folder: Path) -> None:
     (folder / "train.en").unlink()
     (folder / "train.en.gz").write_bytes(gzip.compress(b"a\nb\nc\n")[:-9])
-    with pytest.raises(UserError, match=r"train\.en\.gz is not a whole gzip file"):
-        read(folder)
+    with pytest.raises(UserError, match=r"train\.en\.gz is not a complete gzip file"):
+        load(folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"tgt": "de"}, r"neither '.*train\.de' nor 'train\.de\.gz'; 'train' is there in en, fr\."),
-        ({"train": "training"}, r"nothing there is named 'training\.\*'"),
-        ({"dir": "nowhere"}, "there is no folder 'nowhere'"),
+        ({"tgt": "de"}, r"neither '.*train\.de' nor 'train\.de\.gz'; 'train' exists in en, fr\."),
+        ({"train": "training"}, r"no file is named 'training\.\*'"),
+        ({"dir": "nowhere"}, "the folder 'nowhere' does not exist"),
         ({"tgt": "en"}, "data.src and data.tgt are both en"),
         ({"test": "test"}, r"must be a list of test sets, such as data\.test=\[test\]"),
-        ({"test": ["test", "test"]}, "names a set 'test' that is already there"),
-        ({"test": ["train"]}, "names a set 'train' that is already there"),
+        ({"test": ["test", "test"]}, "two splits have the name 'test'"),
+        ({"test": ["train"]}, "two splits have the name 'train'"),
         ({"max_length": 0}, r"data\.max_length=0 must be at least 1"),
         ({"max_length_ratio": 0.5}, r"data\.max_length_ratio=0\.5 must be at least 1"),
     ],
 )
 def test_mistakes(folder: Path, changes: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        read(folder, **changes)
+        load(folder, **changes)
 
 
 def test_nothing_left(folder: Path) -> None:
     write(folder, train_en="\n\n", train_fr="A\nB\n")
     with pytest.raises(UserError, match="the train split of the corpus 'text' has no sentence pairs left"):
-        read(folder)
+        load(folder)
 
 
 def test_the_toy_corpus_follows_its_seed() -> None:

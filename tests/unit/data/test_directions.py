@@ -1,4 +1,4 @@
-"""Several directions in one corpus: what the pairs are, and the tags that their ids bear."""
+"""Several directions in one corpus: their pairs, and the language tags in their ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import build_model, write_three_languages
-from omegaconf import OmegaConf
 
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import BOS, EOS, PAD, LanguageTags
@@ -18,13 +17,13 @@ from triptych.data import multi30k, store
 from triptych.data.corpus import Corpus, TextCorpus
 from triptych.data.datamodule import TranslationData
 from triptych.data.directions import Directions
-from triptych.data.text_file import digest
+from triptych.data.text_file import digest_lines
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
+from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import folder as runs
-from triptych.runs.trained_run import Translator
-from triptych.training.callbacks import ValidationBleu
+from triptych.training.callbacks.validation_bleu import ValidationBleu
 
 SEVERAL = ["fr-en", "en-de"]
 FR, EN, DE = 4, 5, 6
@@ -37,7 +36,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_three_languages(tmp_path_factory.mktemp("files"))
 
 
-def read(folder: Path, **changes: object) -> TextCorpus:
+def load(folder: Path, **changes: object) -> TextCorpus:
     settings = {"name": "text", "src": "fr", "tgt": "de", "dir": str(folder), "train": "train", "validation": "val"}
     settings |= {"test": ["test"], "cache": str(folder / "cache"), "max_length": 100, "max_length_ratio": None}
     return TextCorpus(**{**settings, "directions": SEVERAL, "pivot": "en", **changes})
@@ -64,7 +63,7 @@ def batches(corpus: Corpus, tokenizer: Tokenizer, folder: Path) -> dict[str, lis
 
 
 def test_a_corpus_is_its_directions_one_after_the_other(files: Path) -> None:
-    corpus = read(files)
+    corpus = load(files)
     assert corpus.languages == ("fr", "en", "de")
     fr, en, de = ((files / f"train.{language}").read_text().splitlines() for language in ("fr", "en", "de"))
     assert list(corpus.splits["train"].src) == fr + en
@@ -74,13 +73,13 @@ def test_a_corpus_is_its_directions_one_after_the_other(files: Path) -> None:
     assert corpus.sections["test"] == [(("fr", "de"), 5)]
     assert corpus.sections["test.via_en"] == [(("fr", "en", "de"), 5)]
     assert corpus.splits["test.via_en"] == corpus.splits["test"]
-    assert read(files, pivot=None).test_names == ["test"]
-    fingerprints = {read(files, pivot=None, directions=names).fingerprint for names in (SEVERAL, [*SEVERAL, "de-fr"])}
+    assert load(files, pivot=None).test_names == ["test"]
+    fingerprints = {load(files, pivot=None, directions=names).fingerprint for names in (SEVERAL, [*SEVERAL, "de-fr"])}
     assert len(fingerprints) == 2
 
 
 def test_every_language_has_a_tag(files: Path) -> None:
-    tokenizer = trained_on(read(files), files)
+    tokenizer = trained_on(load(files), files)
     assert [tokenizer.tag(language) for language in ("fr", "en", "de")] == [FR, EN, DE]
     assert tokenizer.pieces(range(8), "src")[2:7] == ["<s>", "</s>", "<fr>", "<en>", "<de>"]
     (ids,) = tokenizer.encode(["chat"], "src")
@@ -89,37 +88,37 @@ def test_every_language_has_a_tag(files: Path) -> None:
         tokenizer.tag("it")
 
 
-def test_rows_bear_the_tags_of_their_languages_whatever_was_dropped(tmp_path: Path) -> None:
-    """Dropped by the corpus, an empty line, and by the store, one that is too long."""
+def test_rows_have_the_tags_of_their_languages_whatever_was_dropped(tmp_path: Path) -> None:
+    """The corpus drops a pair with an empty line, and the store one that is too long."""
     files = write_three_languages(tmp_path)
     lines = (files / "train.fr").read_text().splitlines()
     (files / "train.fr").write_text("\n".join(["", "chat " * 60, *lines[2:]]) + "\n")
-    corpus = read(files)
+    corpus = load(files)
     tokenizer = trained_on(corpus, files)
     seen = 0
-    for split, made in batches(corpus, tokenizer, files).items():
-        for batch in made:
-            for row, place in enumerate(batch.index.tolist()):
+    for split, split_batches in batches(corpus, tokenizer, files).items():
+        for batch in split_batches:
+            for row, position in enumerate(batch.index.tolist()):
                 src = batch.src[row, : batch.src_lengths[row]].tolist()
                 tgt = batch.tgt[row, : batch.tgt_lengths[row]].tolist()
-                first = place < corpus.sections[split][0].size
+                first = position < corpus.sections[split][0].size
                 assert (src[-1], tgt[0], tgt[-1]) == ((FR, EN, EOS) if first else (EN, DE, EOS))
                 assert not {BOS, EOS} & {*src, *tgt[:-1]}
                 pair = corpus.splits[split]
-                assert tokenizer.decode([src, tgt], "src") == [pair.src[place], pair.tgt[place]]
+                assert tokenizer.decode([src, tgt], "src") == [pair.src[position], pair.tgt[position]]
                 seen += 1
     assert corpus.sections["train"][0].size == 39
     assert seen == 38 + 40 + 6 + 6
 
 
 def test_one_direction_has_no_tags(files: Path) -> None:
-    corpus = read(files, tgt="en", directions=None, pivot=None)
-    text = [[name, *(digest(list(side)) for side in pairs)] for name, pairs in corpus.splits.items()]
+    corpus = load(files, tgt="en", directions=None, pivot=None)
+    text = [[name, *(digest_lines(list(side)) for side in pairs)] for name, pairs in corpus.splits.items()]
     assert corpus.fingerprint == sha256(json.dumps([["fr", "en"], text]).encode()).hexdigest()[:16]
     tokenizer = trained_on(corpus, files)
     assert tokenizer.pieces([FR, EN], "src") == ["<fr>", "<en>"]
-    for split, made in batches(corpus, tokenizer, files).items():
-        for batch in made:
+    for split, split_batches in batches(corpus, tokenizer, files).items():
+        for batch in split_batches:
             sides = [[side[i] for i in batch.index.tolist()] for side in corpus.splits[split]]
             plain = Batch.from_ids(*(tokenizer.encode(lines, "src") for lines in sides), batch.index.tolist())
             assert torch.equal(batch.src, plain.src)
@@ -146,7 +145,7 @@ def test_lm4mt_puts_the_tag_of_the_source_first(tags: str, row: list[int]) -> No
 
 
 def test_validation_is_decoded_into_the_language_of_each_pair(files: Path) -> None:
-    corpus = read(files)
+    corpus = load(files)
     tokenizer = trained_on(corpus, files)
     stores = store.prepare(corpus, tokenizer, files / "cache", corpus.max_length, corpus.max_length_ratio)
     lines = list(corpus.splits["validation"].src), list(corpus.splits["validation"].tgt)
@@ -157,12 +156,12 @@ def test_validation_is_decoded_into_the_language_of_each_pair(files: Path) -> No
 
 
 def test_a_run_of_one_direction_serves_that_one(files: Path) -> None:
-    tokenizer = trained_on(read(files, tgt="en", directions=None, pivot=None), files)
+    tokenizer = trained_on(load(files, tgt="en", directions=None, pivot=None), files)
     model = build_model("model=rnn_luong", vocabulary=tokenizer.vocabulary).float()
-    run = Translator(model, tokenizer, OmegaConf.create(), "best")
+    run = Translator(model=model, tokenizer=tokenizer, directions=Directions.of(None, "fr", "en", None), search=GREEDY)
     own = run.translate(["chat"], GREEDY, direction=("fr", "en"))
     assert own == run.translate(["chat"], GREEDY)
-    with pytest.raises(UserError, match="tgt=de: no direction that is trained writes it; choose one of en"):
+    with pytest.raises(UserError, match="tgt=de is not a target language of any trained direction; choose one of en"):
         run.translate(["chat"], GREEDY, direction=("fr", "de"))
 
 
@@ -172,19 +171,31 @@ def test_a_run_of_one_direction_serves_that_one(files: Path) -> None:
         ("fr-en", "fr", "en", None, r"data\.directions=fr-en must be a list, such as data\.directions=\[fr-en,en-de\]"),
         ([], "fr", "en", None, r"data\.directions=\[\] must name several"),
         (["fr-en"], "fr", "en", None, r"data\.directions=\[fr-en\] must name several; for one, set it to null"),
-        (["fr-en", "ende"], "fr", "en", None, "has 'ende', which is no direction; write SOURCE-TARGET"),
-        (["fr-en", "en-de-cs"], "fr", "en", None, "has 'en-de-cs', which is no direction"),
-        (["fr-en", "-de"], "fr", "en", None, "has '-de', which is no direction"),
+        (["fr-en", "ende"], "fr", "en", None, "has 'ende', which is not a direction; write SOURCE-TARGET"),
+        (["fr-en", "en-de-cs"], "fr", "en", None, "has 'en-de-cs', which is not a direction"),
+        (["fr-en", "-de"], "fr", "en", None, "has '-de', which is not a direction"),
         (["fr-en", "en-en"], "fr", "en", None, "has en-en, from a language to itself"),
         (["fr-en", "en-de", "fr-en"], "fr", "de", None, "has fr-en twice"),
-        (SEVERAL, "it", "de", None, r"data\.src=it: no direction that is trained reads it; choose one of fr, en\."),
-        (SEVERAL, "fr", "it", None, r"data\.tgt=it: no direction that is trained writes it; choose one of en, de\."),
-        (SEVERAL, "de", "en", None, r"data\.src=de: no direction that is trained reads it"),
+        (
+            SEVERAL,
+            "it",
+            "de",
+            None,
+            r"data\.src=it is not a source language .*; choose one of fr, en\.",
+        ),
+        (
+            SEVERAL,
+            "fr",
+            "it",
+            None,
+            r"data\.tgt=it is not a target language .*; choose one of en, de\.",
+        ),
+        (SEVERAL, "de", "en", None, r"data\.src=de is not a source language of any trained direction"),
         (SEVERAL, "en", "en", None, r"data\.src and data\.tgt are both en"),
         (SEVERAL, "fr", "de", "fr", r"data\.src and data\.pivot are both fr"),
         (SEVERAL, "fr", "de", "de", r"data\.pivot and data\.tgt are both de"),
-        (SEVERAL, "fr", "de", "it", r"data\.pivot=it: no direction that is trained writes it"),
-        (["fr-en", "fr-de"], "fr", "de", "en", r"data\.pivot=en: no direction that is trained reads it"),
+        (SEVERAL, "fr", "de", "it", r"data\.pivot=it is not a target language of any trained direction"),
+        (["fr-en", "fr-de"], "fr", "de", "en", r"data\.pivot=en is not a source language of any trained direction"),
         (None, "fr", "de", "en", r"data\.pivot=en needs a run of several directions; name them in data\.directions"),
     ],
 )
@@ -201,21 +212,21 @@ def test_multi30k_fetches_what_the_directions_read(tmp_path: Path, monkeypatch: 
         path.write_bytes(gzip.compress(b"one\ntwo\n"))
         fetched.append(url.rpartition("/")[2].removesuffix(".gz"))
 
-    def made(**changes: object) -> multi30k.Multi30k:
+    def load_multi30k(**changes: object) -> multi30k.Multi30k:
         settings = {"src": "cs", "tgt": "de", "dir": None, "url": "http://127.0.0.1:1", "cache": str(tmp_path)}
         limits = {"max_length": None, "max_length_ratio": None, "test": ["test_2016_flickr"], "pivot": "en"}
         return multi30k.Multi30k(**{**settings, **limits, "directions": ["cs-en", "en-de"], **changes})
 
     fetched: list[str] = []
     monkeypatch.setattr(multi30k, "fetch", fetch)
-    corpus = made()
+    corpus = load_multi30k()
     assert sorted(fetched) == [
         *("test_2016_flickr.cs", "test_2016_flickr.de"),
         *("train.cs", "train.de", "train.en", "val.cs", "val.de", "val.en"),
     ]
     assert corpus.test_names == ["test_2016_flickr", "test_2016_flickr.via_en"]
     with pytest.raises(UserError, match=r"data\.directions: it is not in Multi30k; allowed are en, de, fr, cs"):
-        made(directions=["cs-en", "en-de", "it-en"])
-    with pytest.raises(UserError, match="test_2017_flickr is there in en, de, fr, not in cs"):
-        made(test=["test_2017_flickr"])
-    made(test=["test_2017_flickr"], directions=["cs-en", "en-de", "fr-en"], src="fr")
+        load_multi30k(directions=["cs-en", "en-de", "it-en"])
+    with pytest.raises(UserError, match="test_2017_flickr exists in en, de, fr, not in cs"):
+        load_multi30k(test=["test_2017_flickr"])
+    load_multi30k(test=["test_2017_flickr"], directions=["cs-en", "en-de", "fr-en"], src="fr")

@@ -21,7 +21,7 @@ class Handler(SimpleHTTPRequestHandler):
     """Serves files; where the server's ``broken`` is set, half of each."""
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        self.server.requests.append(self.path)
         data = Path(self.translate_path(self.path)).read_bytes()
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
@@ -47,7 +47,7 @@ def files(tmp_path: Path) -> Path:
 def server(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
     monkeypatch.setattr(multi30k, "SHA256", {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(files)))
-    server.broken, server.asked = False, []
+    server.broken, server.requests = False, []
     thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01))
     thread.start()
     yield server
@@ -87,9 +87,9 @@ def test_from_a_folder(files: Path, tmp_path: Path) -> None:
 def test_downloaded_once(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     corpus = load(tmp_path, server)
     assert corpus.fingerprint == load(tmp_path).fingerprint
-    assert len(server.asked) == 6
+    assert len(server.requests) == 6
     load(tmp_path, server)
-    assert len(server.asked) == 6
+    assert len(server.requests) == 6
 
 
 def test_a_download_that_breaks_off_leaves_nothing_and_a_retry_works(
@@ -103,7 +103,7 @@ def test_a_download_that_breaks_off_leaves_nothing_and_a_retry_works(
     assert list(load(tmp_path, server).splits["train"].src) == ["en 0", "en 1", "en 2"]
 
 
-def test_something_else_than_is_known(
+def test_a_download_with_another_hash_than_the_known_one(
     server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(multi30k, "SHA256", {"train.en.gz": "0" * 64})
@@ -112,7 +112,7 @@ def test_something_else_than_is_known(
     assert not cached(tmp_path)
 
 
-def test_a_first_download_is_held_to_ever_after(server: ThreadingHTTPServer, files: Path, tmp_path: Path) -> None:
+def test_later_downloads_must_match_the_first(server: ThreadingHTTPServer, files: Path, tmp_path: Path) -> None:
     load(tmp_path, server)
     kept = tmp_path / "cache" / "multi30k" / "val.cs.gz"
     assert kept.with_name("val.cs.gz.sha256").read_text().strip() == sha256(kept.read_bytes()).hexdigest()
@@ -130,7 +130,7 @@ def test_a_first_download_that_is_no_gzip_file_is_not_kept(
     whole = (files / "val.cs.gz").read_bytes()
     for torn in (b"<html>log in first</html>", whole[:-9]):
         (files / "val.cs.gz").write_bytes(torn)
-        with pytest.raises(UserError, match=r"val\.cs\.gz sent is no whole gzip file .*try again"):
+        with pytest.raises(UserError, match=r"val\.cs\.gz is not a complete gzip file .*try again"):
             load(tmp_path, server)
     (files / "val.cs.gz").write_bytes(whole)
     assert list(load(tmp_path, server).splits["validation"].tgt) == ["cs 0", "cs 1"]
@@ -147,7 +147,7 @@ def test_no_server(tmp_path: Path) -> None:
         ({"tgt": "it"}, r"data\.tgt=it is not in Multi30k; allowed are en, de, fr, cs"),
         ({"src": "english"}, r"data\.src=english is not in Multi30k"),
         ({"test": ["test_2015"]}, "Multi30k has no set 'test_2015'; allowed are test_2016_flickr"),
-        ({"test": ["test_2017_mscoco"]}, "test_2017_mscoco is there in en, de, fr, not in cs"),
+        ({"test": ["test_2017_mscoco"]}, "test_2017_mscoco exists in en, de, fr, not in cs"),
         ({"test": "test_2016_flickr"}, r"such as data\.test=\[test_2016_flickr\]"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Ids on disk: the same as the tokenizer gives, shortened only in training, built once."""
+"""Encoded corpora: the ids of the tokenizer, pairs dropped only from training, encoded once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.contract.vocabulary import SIDES
-from triptych.data import encoding
+from triptych.data import encoding, split_writer
 from triptych.data.corpus import Corpus, Pairs, ToyCorpus
-from triptych.data.ragged_array import Ragged
+from triptych.data.ragged_array import RaggedArray
 from triptych.data.store import Store, prepare
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
@@ -36,7 +36,7 @@ def tokenizer(corpus: Corpus, tmp_path: Path) -> Tokenizer:
     return trainer.fit(corpus, tmp_path)
 
 
-def test_holds_what_the_tokenizer_gives(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_store_has_the_ids_of_the_tokenizer(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
     stores = prepare(corpus, tokenizer, tmp_path, None, None)
     assert list(stores) == ["train", "validation", "test"]
     for name, pairs in corpus.splits.items():
@@ -95,15 +95,15 @@ def files(cache: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["killed", "power cut"])
-def test_goes_on_where_it_was_cut_off(
+def test_an_interrupted_encoding_resumes(
     corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bool
 ) -> None:
-    """Killed in the middle of a block whose ids were half written; or the files lost what the journal says."""
-    monkeypatch.setattr(encoding, "BLOCK", 2)
+    """Killed while a block was half written; or files that have lost data that the journal says they have."""
+    monkeypatch.setattr(encoding, "BLOCK_PAIRS", 2)
     prepare(corpus, tokenizer, tmp_path / "whole", 10, None)
-    encode, starts = encoding.Encoder.__call__, []
+    encode, starts = encoding.PairEncoder.__call__, []
 
-    def dies(self: encoding.Encoder, start: int, stop: int) -> tuple[Ragged, Ragged]:
+    def fail_at_third_block(self: encoding.PairEncoder, start: int, stop: int) -> tuple[RaggedArray, RaggedArray]:
         starts.append(start)
         if len(starts) == 3:
             (folder,) = (tmp_path / "cut" / "stores").glob(".letters-*[!k]")
@@ -112,21 +112,21 @@ def test_goes_on_where_it_was_cut_off(
             raise KeyboardInterrupt
         return encode(self, start, stop)
 
-    monkeypatch.setattr(encoding.Encoder, "__call__", dies)
+    monkeypatch.setattr(encoding.PairEncoder, "__call__", fail_at_third_block)
     with pytest.raises(KeyboardInterrupt):
         prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
     prepare(corpus, tokenizer, tmp_path / "cut", 10, None)
-    of_train = [0, 2, 4] if torn else [4]
-    assert starts == [0, 2, 4, *of_train, 0, 2, 0, 2]
+    repeated = [0, 2, 4] if torn else [4]
+    assert starts == [0, 2, 4, *repeated, 0, 2, 0, 2]
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
-def test_processes_encode_what_one_does(
+def test_several_processes_write_the_same_files_as_one(
     corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(corpus, tokenizer, tmp_path / "one", 10, None)
-    monkeypatch.setattr(encoding, "BLOCK", 1)  # of which training has five
-    monkeypatch.setattr(encoding, "MANY", 4)
+    monkeypatch.setattr(encoding, "BLOCK_PAIRS", 1)  # five blocks of training pairs
+    monkeypatch.setattr(encoding, "MIN_PARALLEL_PAIRS", 4)
     prepare(corpus, tokenizer, tmp_path / "many", 10, None)
     assert files(tmp_path / "many") == files(tmp_path / "one")
 
@@ -141,23 +141,23 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @given(st.lists(st.text(alphabet="aeéx ▁'.\t\u3000\u00a0漢", max_size=30), max_size=5), st.integers(0, 199))
-def test_blocks_hold_the_pieces_of_their_lines(trained: tuple[Tokenizer, Corpus], texts: list[str], place: int) -> None:
+def test_blocks_have_the_ids_of_their_lines(trained: tuple[Tokenizer, Corpus], texts: list[str], position: int) -> None:
     tokenizer, corpus = trained
-    sides = [[*texts, lines[place], f"  {lines[place]} "] for lines in corpus.splits["train"]]
+    sides = [[*texts, lines[position], f"  {lines[position]} "] for lines in corpus.splits["train"]]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(encoding, "WORDS", 3)
-        encoder = encoding.Encoder(tokenizer, Pairs(*sides))
+        patched.setattr(encoding, "MAX_CACHED_WORDS", 3)
+        encoder = encoding.PairEncoder(tokenizer, Pairs(*sides))
         for _ in range(2):
             for ids, lines, side in zip(encoder(0, len(sides[0])), sides, SIDES, strict=True):
                 assert [row.tolist() for row in ids.rows()] == tokenizer.encode(lines, side)
 
 
-def test_of_two_that_build_one_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_of_two_processes_one_builds_and_the_other_waits(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
     folder = tmp_path / "stores" / "x"
     order = []
 
     def build(name: str) -> None:
-        with encoding.growing(folder) as unfinished:
+        with split_writer.build_folder_once(folder) as unfinished:
             if unfinished is not None:
                 entered.set()
                 time.sleep(0.2)

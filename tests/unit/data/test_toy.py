@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from triptych.data import toy
-from triptych.data.toy import Pairs, Speaker
+from triptych.data.toy import SentenceGenerator, ToySplit
 from triptych.data.toy_grammar import render
 from triptych.data.toy_lexicon import NOUNS, VERBS, plural_fr
 from triptych.errors import UserError
@@ -18,22 +18,22 @@ SIZES = {"train": 20_000, "validation": 500, "test": 500, "test_long": 500}
 
 
 @pytest.fixture(scope="module")
-def corpus() -> dict[str, Pairs]:
+def corpus() -> dict[str, ToySplit]:
     return toy.splits(seed=1, **SIZES)
 
 
 @pytest.fixture(scope="module")
-def french(corpus: dict[str, Pairs]) -> list[str]:
+def french(corpus: dict[str, ToySplit]) -> list[str]:
     return [line for _, lines in corpus.values() for line in lines]
 
 
-def test_each_split_has_the_sentences_asked_for(corpus: dict[str, Pairs]) -> None:
+def test_each_split_has_the_sentences_asked_for(corpus: dict[str, ToySplit]) -> None:
     assert {name: (len(english), len(french)) for name, (english, french) in corpus.items()} == {
         name: (size, size) for name, size in SIZES.items()
     }
 
 
-def test_no_source_occurs_twice(corpus: dict[str, Pairs]) -> None:
+def test_no_source_occurs_twice(corpus: dict[str, ToySplit]) -> None:
     sources = {name: set(english) for name, (english, _) in corpus.items()}
     assert {name: len(lines) for name, lines in sources.items()} == SIZES
     for one, other in combinations(sources.values(), 2):
@@ -41,7 +41,7 @@ def test_no_source_occurs_twice(corpus: dict[str, Pairs]) -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_lengths(corpus: dict[str, Pairs], side: int) -> None:
+def test_lengths(corpus: dict[str, ToySplit], side: int) -> None:
     def words(line: str) -> int:
         return len(line.removesuffix(" ?").split())
 
@@ -56,7 +56,7 @@ def test_lengths(corpus: dict[str, Pairs], side: int) -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_each_language_has_over_300_word_forms_nearly_all_learnable(corpus: dict[str, Pairs], side: int) -> None:
+def test_each_language_has_over_300_word_forms_nearly_all_learnable(corpus: dict[str, ToySplit], side: int) -> None:
     forms = {name: set(re.findall(r"[\w-]+", " ".join(pairs[side]).lower())) for name, pairs in corpus.items()}
     assert len(forms["train"]) > 300
     for name in ("validation", "test", "test_long"):
@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_bytes_on_every_python() -> None:
     assert digest == "05ee067009265b8e58efa34f520bbabeddc0f054fbc6ccd1b2f3d7bdb7c80695"
 
 
-def test_a_smaller_train_changes_nothing_else(corpus: dict[str, Pairs]) -> None:
+def test_a_smaller_train_changes_nothing_else(corpus: dict[str, ToySplit]) -> None:
     small = toy.splits(seed=1, **{**SIZES, "train": 200})
     assert {name: small[name] for name in small if name != "train"} == {
         name: corpus[name] for name in corpus if name != "train"
@@ -78,16 +78,16 @@ def test_a_smaller_train_changes_nothing_else(corpus: dict[str, Pairs]) -> None:
     assert small["train"][0] == corpus["train"][0][:200]
 
 
-def test_another_seed_gives_another_corpus(corpus: dict[str, Pairs]) -> None:
+def test_another_seed_gives_another_corpus(corpus: dict[str, ToySplit]) -> None:
     other = toy.splits(seed=2, train=200, validation=20, test=20, test_long=20)
     assert other["train"][0] != corpus["train"][0][:200]
 
 
 def test_a_source_has_one_translation() -> None:
-    speaker = Speaker("short sentences, which come up again and again")
+    generator = SentenceGenerator("short sentences, which come up again and again")
     translations: dict[str, set[str]] = {}
     for _ in range(20_000):
-        source, target = render(speaker.sentence((1,)))
+        source, target = render(generator.sentence((1,)))
         translations.setdefault(source, set()).add(target)
     assert [found for found in translations.values() if len(found) > 1] == []
     assert len(translations) < 19_800, "too few sentences came up twice for this test to mean anything"
@@ -137,7 +137,7 @@ def test_the_forbidden_patterns_find_what_they_forbid() -> None:
         assert re.search(FORBIDDEN[rule], mistake, re.IGNORECASE), rule
 
 
-def test_sentences_begin_with_a_capital_and_end_as_they_should(corpus: dict[str, Pairs]) -> None:
+def test_sentences_begin_with_a_capital_and_end_as_they_should(corpus: dict[str, ToySplit]) -> None:
     for english, french in corpus.values():
         for source, target in zip(english, french, strict=True):
             assert source[0].isupper()

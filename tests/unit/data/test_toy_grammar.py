@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.data.toy import AND, BECAUSE, HE, HER, HIM, ME, QUESTIONS, SHE, THEM, THEN, WE, I
+from triptych.data.toy import AND, BECAUSE, HE, HER, HIM, ME, PAST_OPENINGS, QUESTIONS, SHE, THEM, WE, I
 from triptych.data.toy_grammar import render, spell
 from triptych.data.toy_lexicon import (
     ADJECTIVES,
@@ -28,7 +28,7 @@ from triptych.data.toy_lexicon import (
     plural_fr,
     with_s,
 )
-from triptych.data.toy_structure import Both, Clause, NounPhrase, Phrase, Place, Sentence
+from triptych.data.toy_structure import Clause, Coordination, NounPhrase, Phrase, Place, Sentence
 
 ASKED, ASKED_WHY = QUESTIONS
 
@@ -58,17 +58,17 @@ OLD_MAN = NounPhrase(noun("man"), THIS, adjectives=(adjective("old"),))
 
 EXPECTED = {
     "participle with être agrees": (
-        Clause(the("queen", plural=True), verb("arrive"), past=True),
+        Clause(the("queen", plural=True), verb("arrive"), past_tense=True),
         "The queens arrived.",
         "Les reines sont arrivées.",
     ),
     "two nouns: masculine if one is": (
-        Clause(Both(the("girl"), the("boy")), verb("leave"), past=True, negated=True),
+        Clause(Coordination(the("girl"), the("boy")), verb("leave"), past_tense=True, negated=True),
         "The girl and the boy did not leave.",
         "La fille et le garçon ne sont pas partis.",
     ),
     "two nouns: feminine if both are": (
-        Clause(Both(the("girl"), ANNE), adjective("happy"), past=True),
+        Clause(Coordination(the("girl"), ANNE), adjective("happy"), past_tense=True),
         "The girl and Anne were happy.",
         "La fille et Anne étaient heureuses.",
     ),
@@ -93,7 +93,7 @@ EXPECTED = {
         "De beaux oiseaux voient des hiboux noirs.",
     ),
     "un becomes de when negated": (
-        Clause(WE, verb("open"), past=True, negated=True, object=a("wardrobe")),
+        Clause(WE, verb("open"), past_tense=True, negated=True, object=a("wardrobe")),
         "We did not open a wardrobe.",
         "Nous n'avons pas ouvert d'armoire.",
     ),
@@ -103,19 +103,19 @@ EXPECTED = {
         "Elle n'achète pas de chevaux.",
     ),
     "partitive": (
-        Clause(I, verb("eat"), past=True, object=Both(a("bread"), a("garlic"))),
+        Clause(I, verb("eat"), past_tense=True, object=Coordination(a("bread"), a("garlic"))),
         "I ate some bread and some garlic.",
         "J'ai mangé du pain et de l'ail.",
     ),
     "clitic before the verb": (Clause(I, verb("wait for"), object=THEM), "I wait for them.", "Je les attends."),
     "clitic between ne and être or avoir, participle agrees": (
-        Clause(HE, verb("hear"), past=True, negated=True, object=HER),
+        Clause(HE, verb("hear"), past_tense=True, negated=True, object=HER),
         "He did not hear her.",
         "Il ne l'a pas entendue.",
     ),
     "dative clitic": (Clause(SHE, verb("talk to"), recipient=HIM), "She talks to him.", "Elle lui parle."),
     "gift to a clitic": (
-        Clause(HENRI, verb("give"), past=True, object=a("orange"), recipient=THEM),
+        Clause(HENRI, verb("give"), past_tense=True, object=a("orange"), recipient=THEM),
         "Henri gave them an orange.",
         "Henri leur a donné une orange.",
     ),
@@ -126,12 +126,12 @@ EXPECTED = {
         "Le garçon montre ma clé aux rois.",
     ),
     "no contraction before a name or l'": (
-        Clause(HE, verb("go"), past=True, place=Place(TO, the("school", owner=ANNE))),
+        Clause(HE, verb("go"), past_tense=True, place=Place(TO, the("school", owner=ANNE))),
         "He went to the school of Anne.",
         "Il est allé à l'école d'Anne.",
     ),
     "h that does not elide": (
-        Clause(the("hero"), verb("stay"), past=True, place=Place(NEAR, the("owl", plural=True))),
+        Clause(the("hero"), verb("stay"), past_tense=True, place=Place(NEAR, the("owl", plural=True))),
         "The hero stayed near the owls.",
         "Le héros est resté près des hiboux.",
     ),
@@ -141,12 +141,12 @@ EXPECTED = {
         "Mon actrice entre dans le château.",
     ),
     "qui": (
-        Clause(the("girl", relative=Clause(None, verb("fall"), past=True)), verb("sing")),
+        Clause(the("girl", relative=Clause(None, verb("fall"), past_tense=True)), verb("sing")),
         "The girl who fell sings.",
         "La fille qui est tombée chante.",
     ),
     "que: the participle agrees with what precedes": (
-        Clause(the("letter", plural=True, relative=Clause(HE, verb("write"), past=True)), adjective("sad")),
+        Clause(the("letter", plural=True, relative=Clause(HE, verb("write"), past_tense=True)), adjective("sad")),
         "The letters that he wrote are sad.",
         "Les lettres qu'il a écrites sont tristes.",
     ),
@@ -170,7 +170,7 @@ def test_a_clause_reads_as_written_by_hand(name: str) -> None:
 
 
 def test_questions_and_links_read_as_written_by_hand() -> None:
-    sings, leave = Clause(HE, verb("sing"), past=True), Clause(the("aunt", plural=True), verb("leave"))
+    sings, leave = Clause(HE, verb("sing"), past_tense=True), Clause(the("aunt", plural=True), verb("leave"))
     described = Clause(NounPhrase(noun("cow"), SEVERAL, plural=True), adjective("old"))
     stays = Clause(the("uncle"), verb("stay"), place=Place(BEHIND, the("church")))
     assert render(Sentence((sings,), question=ASKED)) == ("Did he sing?", "Est-ce qu'il a chanté ?")
@@ -182,7 +182,7 @@ def test_questions_and_links_read_as_written_by_hand() -> None:
         "Are several cows old?",
         "Est-ce que plusieurs vaches sont vieilles ?",
     )
-    assert render(Sentence((sings, stays, leave), (BECAUSE, Phrase(", but", ", mais")), THEN[0])) == (
+    assert render(Sentence((sings, stays, leave), (BECAUSE, Phrase(", but", ", mais")), PAST_OPENINGS[0])) == (
         "Yesterday, he sang because the uncle stays behind the church, but the aunts leave.",
         "Hier, il a chanté parce que l'oncle reste derrière l'église, mais les tantes partent.",
     )

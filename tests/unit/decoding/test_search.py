@@ -15,9 +15,10 @@ from torch import Tensor
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
-from triptych.contract.model import AttentionMap, Trace, TranslationModel
+from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.contract.vocabulary import BOS, EOS, PAD
-from triptych.decoding.search import Search, decode
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
 from triptych.errors import UserError
 
 MODULUS = 100_003
@@ -50,7 +51,7 @@ class HashModel(TranslationModel):
         code = (state.hypothesis["code"] * 37 + tokens + 1) % MODULUS
         return self.table[code], DecoderState(hypothesis={"code": code})
 
-    def forward(self, batch: Batch, trace: Trace | None = None) -> Prediction:
+    def forward(self, batch: Batch) -> Prediction:
         raise NotImplementedError
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:

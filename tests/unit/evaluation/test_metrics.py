@@ -1,14 +1,29 @@
+"""Corpus metrics: sacreBLEU's figures, the options of ``conf/metric``, and metrics of one's own."""
+
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
 
-from triptych.evaluation.metrics import bleu_by_length, corpus_scores, sentence_bleu_pieces
+from triptych.errors import UserError
+from triptych.evaluation.metrics import (
+    Bleu,
+    ChrF,
+    Metric,
+    MetricScore,
+    Ter,
+    corpus_scores,
+    score_corpus,
+    standard_metrics,
+)
 
 REFERENCES = [
     "Les raisons d'un tel optimisme, chez les uns, et pessimisme, chez les autres ?",
@@ -22,12 +37,17 @@ HYPOTHESES = [
 ]
 
 
-def test_corpus_scores_are_those_of_the_sacrebleu_command(tmp_path: Path) -> None:
+def sacrebleu_command(folder: Path, *metrics: str) -> list[dict[str, object]]:
+    """What the command ``sacrebleu`` says of the translations."""
     for name, lines in (("hypotheses", HYPOTHESES), ("references", REFERENCES)):
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [sys.executable, "-m", "sacrebleu", "references", "-i", "hypotheses", "-m", "bleu", "chrf", "-w", "8"]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    bleu, chrf = json.loads(answer.stdout)
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "references", "-i", "hypotheses", "-m", *metrics, "-w", "8"]
+    answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(answer.stdout)
+
+
+def test_corpus_scores_are_those_of_the_sacrebleu_command(tmp_path: Path) -> None:
+    bleu, chrf = sacrebleu_command(tmp_path, "bleu", "chrf")
     scores = corpus_scores(HYPOTHESES, REFERENCES)
     assert scores["bleu"] == pytest.approx(bleu["score"], abs=1e-6)
     assert scores["chrf"] == pytest.approx(chrf["score"], abs=1e-6)
@@ -42,56 +62,81 @@ def test_a_perfect_translation_scores_100() -> None:
     assert "tok:13a" in scores["bleu_signature"]
 
 
-def test_pieces_by_hand() -> None:
-    # Matches 3 of 4, 1 of 3, 0 of 2, 0 of 1, each with one added above and below; five pieces wanted, four given.
-    precisions = 4 / 5 * 2 / 4 * 1 / 3 * 1 / 2
-    expected = 100 * math.exp(1 - 5 / 4) * precisions**0.25
-    hypothesis, reference = ["▁a", "▁b", "x", "▁c"], ["▁a", "▁b", "▁c", "▁d", "▁e"]
-    assert sentence_bleu_pieces([hypothesis], [reference]) == pytest.approx(expected)
+class ExactMatches:
+    """A metric as a user may write it: the share of translations that equal their reference, or copy their source."""
+
+    name = "exact"
+
+    def __init__(self, *, copies: bool) -> None:
+        self.copies = copies
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+        wanted = sources if self.copies else references
+        return MetricScore(sum(map(str.__eq__, hypotheses, wanted)) / len(hypotheses), f"copies:{self.copies}")
 
 
-def test_pieces_are_averaged_over_sentences_and_an_empty_one_scores_0() -> None:
-    sentence = ["▁a", "▁b", "▁c", "▁d"]
-    assert sentence_bleu_pieces([sentence], [sentence]) == pytest.approx(100)
-    assert sentence_bleu_pieces([sentence, []], [sentence, sentence]) == pytest.approx(50)
-    assert sentence_bleu_pieces([sentence, sentence], [sentence, []]) == pytest.approx(50)
+def test_a_metric_of_ones_own_is_named_by_its_target() -> None:
+    metric = instantiate({"_target_": f"{__name__}.ExactMatches", "copies": True})
+    assert isinstance(metric, Metric)
+    scores = score_corpus({"exact": metric, **standard_metrics()}, ["a", "b"], ["a", "c"], ["x", "b"])
+    assert list(scores) == ["exact", "exact_signature", "bleu", "bleu_signature", "chrf", "chrf_signature"]
+    assert (scores["exact"], scores["exact_signature"]) == (0.5, "copies:True")
 
 
-def test_pieces_longer_than_the_reference_suffer_no_brevity_penalty() -> None:
-    # One match of two pieces, none of the one pair; orders 3 and 4 do not occur and count as 1 of 1.
-    assert sentence_bleu_pieces([["▁a", "▁b"]], [["▁a"]]) == pytest.approx(100 * (2 / 3 * 1 / 2) ** 0.25)
+def test_a_metric_must_return_a_score_with_a_signature() -> None:
+    class Plain:
+        name = "plain"
+
+        def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> float:
+            return 1.0
+
+    with pytest.raises(UserError, match=r"metric\.plain: Plain\.score returned float; let it return"):
+        score_corpus({"plain": Plain()}, ["a"], ["a"], ["a"])
 
 
-def test_bleu_by_length_puts_each_sentence_in_one_range() -> None:
-    buckets = bleu_by_length(HYPOTHESES, REFERENCES, [10, 9, 2], edges=[3, 10, 20])
-    assert [(bucket["label"], bucket["low"], bucket["high"], bucket["sentences"]) for bucket in buckets] == [
-        ("0-2", 0, 3, 1),
-        ("3-9", 3, 10, 1),
-        ("10-19", 10, 20, 1),
-        ("20+", 20, None, 0),
-    ]
-    assert buckets[3]["bleu"] is None
-    for bucket, row in zip(buckets, (2, 1, 0), strict=False):
-        assert bucket["bleu"] == corpus_scores(HYPOTHESES[row : row + 1], REFERENCES[row : row + 1])["bleu"]
+def options(*names: str) -> dict[str, Metric]:
+    """The metrics of these files of ``conf/metric``, as Hydra merges them."""
+    return dict(instantiate(OmegaConf.merge(*(OmegaConf.load(ROOT / "conf" / "metric" / f"{n}.yaml") for n in names))))
 
 
-def test_bleu_by_length_without_edges_is_corpus_bleu() -> None:
-    (bucket,) = bleu_by_length(HYPOTHESES, REFERENCES, [10, 9, 2], edges=[])
-    assert bucket["bleu"] == corpus_scores(HYPOTHESES, REFERENCES)["bleu"]
+def test_the_options_are_sacrebleus_defaults(tmp_path: Path) -> None:
+    metrics = options("bleu", "chrf", "ter")
+    assert {key: metric.name for key, metric in metrics.items()} == {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+    scores = score_corpus(metrics, HYPOTHESES, REFERENCES, REFERENCES)
+    for theirs in sacrebleu_command(tmp_path, "bleu", "chrf", "ter"):
+        key = theirs["name"].lower().replace("chrf2", "chrf")
+        assert scores[key] == pytest.approx(theirs["score"], abs=1e-6)
+        assert scores[f"{key}_signature"] == theirs["signature"]
+    pair = score_corpus(options("bleu", "chrf"), HYPOTHESES, REFERENCES, REFERENCES)
+    assert pair == corpus_scores(HYPOTHESES, REFERENCES)
 
 
-@pytest.mark.parametrize("edges", [[0, 5], [5, 5], [9, 4], [-1]])
-def test_edges_must_ascend(edges: list[int]) -> None:
-    with pytest.raises(ValueError, match="ascend"):
-        bleu_by_length(HYPOTHESES, REFERENCES, [10, 9, 2], edges=edges)
+def test_settings_change_score_and_signature() -> None:
+    shouted = [line.upper() for line in REFERENCES]
+    for metric, mark in (
+        (Bleu(tokenize="char", lowercase=True), "case:lc|eff:no|tok:char"),
+        (ChrF(char_order=6, word_order=2, beta=2, lowercase=True), "case:lc|eff:yes|nc:6|nw:2"),
+    ):
+        found = metric.score(shouted, REFERENCES, REFERENCES)
+        assert found.score == pytest.approx(100)
+        assert mark in found.signature
+    assert ChrF(char_order=6, word_order=2, beta=2, lowercase=False).name == "chrF++"
+    plain = {"normalized": False, "no_punct": False, "asian_support": False}
+    assert Ter(**plain, case_sensitive=False).score(shouted, REFERENCES, REFERENCES).score == 0
+    assert Ter(**plain, case_sensitive=True).score(shouted, REFERENCES, REFERENCES).score > 90
+
+
+def test_impossible_settings_are_refused() -> None:
+    with pytest.raises(UserError, match=r"metric\.bleu\.tokenize=14a is unknown; choose one of 13a, "):
+        Bleu(tokenize="14a", lowercase=False)
+    with pytest.raises(UserError, match=r"metric\.chrf\.char_order=0"):
+        ChrF(char_order=0, word_order=0, beta=2, lowercase=False)
 
 
 def test_unequal_or_no_lines_are_refused() -> None:
     with pytest.raises(ValueError, match="2 hypotheses, 3 references"):
         corpus_scores(HYPOTHESES[:2], REFERENCES)
-    with pytest.raises(ValueError, match="1 hypotheses, 2 references"):
-        sentence_bleu_pieces([["▁a"]], [["▁a"], ["▁b"]])
-    with pytest.raises(ValueError, match="2 source_lengths"):
-        bleu_by_length(HYPOTHESES, REFERENCES, [1, 2], edges=[10])
+    with pytest.raises(ValueError, match="2 sources"):
+        score_corpus(standard_metrics(), HYPOTHESES, REFERENCES, REFERENCES[:2])
     with pytest.raises(ValueError, match="at least one"):
         corpus_scores([], [])

@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from triptych.kernels.dropout import Dropout, drop
+from triptych.kernels.dropout import Dropout, dropout
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
 def test_every_place_is_dropped_at_the_rate_and_the_mean_stays(p: float) -> None:
     torch.manual_seed(0)
-    dropped = drop(torch.ones(50_000, 8), p)
+    dropped = dropout(torch.ones(50_000, 8), p)
     error = 5 * (p * (1 - p) / 50_000) ** 0.5
     assert torch.allclose((dropped == 0).double().mean(0), torch.full((8,), p, dtype=torch.double), rtol=0, atol=error)
     assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - p)], abs=2**-16 / (1 - p) ** 2)
@@ -20,27 +20,27 @@ def test_every_place_is_dropped_at_the_rate_and_the_mean_stays(p: float) -> None
 
 def test_neighbours_are_dropped_independently() -> None:
     torch.manual_seed(0)
-    dropped = (drop(torch.ones(100_000, 4), 0.5) == 0).double()
+    dropped = (dropout(torch.ones(100_000, 4), 0.5) == 0).double()
     assert (torch.corrcoef(dropped.T) - torch.eye(4)).abs().max() < 5 / 100_000**0.5
 
 
 def test_masks_are_independent_of_each_other() -> None:
     torch.manual_seed(0)
-    dropped = torch.stack([(drop(torch.ones(100_000), 0.5) == 0).double() for _ in range(8)])
+    dropped = torch.stack([(dropout(torch.ones(100_000), 0.5) == 0).double() for _ in range(8)])
     assert (torch.corrcoef(dropped) - torch.eye(8)).abs().max() < 5 / 100_000**0.5
 
 
 def test_rates_at_either_end_keep_and_drop_nearly_all() -> None:
     torch.manual_seed(0)
     x = torch.ones(10_000)
-    assert torch.equal(drop(x, 1e-6), x)
-    assert drop(x, 0.999999).unique().tolist() in ([0], [0, 2**16])
+    assert torch.equal(dropout(x, 1e-6), x)
+    assert dropout(x, 0.999999).unique().tolist() in ([0], [0, 2**16])
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3, 5), (0, 4)])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 def test_any_shape_and_type(shape: tuple[int, ...], dtype: torch.dtype) -> None:
-    dropped = drop(torch.ones(shape, dtype=dtype), 0.5)
+    dropped = dropout(torch.ones(shape, dtype=dtype), 0.5)
     assert dropped.shape == shape
     assert dropped.dtype == dtype
     assert set(dropped.flatten().tolist()) <= {0.0, 2.0}
@@ -48,7 +48,7 @@ def test_any_shape_and_type(shape: tuple[int, ...], dtype: torch.dtype) -> None:
 
 def test_what_is_laid_out_otherwise_in_memory() -> None:
     x = torch.arange(1.0, 13).view(3, 4).T
-    dropped = drop(x, 0.5)
+    dropped = dropout(x, 0.5)
     assert torch.all((dropped == 0) | (dropped == 2 * x))
 
 
@@ -57,7 +57,7 @@ def test_the_gradient_passes_where_the_value_did() -> None:
 
     def seeded(x: torch.Tensor) -> torch.Tensor:
         torch.manual_seed(1)
-        return drop(x, 0.4)
+        return dropout(x, 0.4)
 
     assert gradcheck(seeded, x)
 
@@ -66,9 +66,9 @@ def test_masks_follow_the_default_generator() -> None:
     x = torch.ones(1000)
     torch.manual_seed(3)
     state = torch.get_rng_state()
-    first, second = drop(x, 0.5), drop(x, 0.5)
+    first, second = dropout(x, 0.5), dropout(x, 0.5)
     torch.set_rng_state(state)
-    assert torch.equal(drop(x, 0.5), first)
+    assert torch.equal(dropout(x, 0.5), first)
     assert not torch.equal(first, second)
 
 
@@ -79,5 +79,5 @@ def test_the_module_drops_in_training_alone() -> None:
 
 
 def test_what_is_compiled_drops_too() -> None:
-    compiled = torch.compile(drop, backend="eager", fullgraph=True)
+    compiled = torch.compile(dropout, backend="eager", fullgraph=True)
     assert compiled(torch.ones(1000), 0.5).unique().tolist() == [0, 2]

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from triptych.commands import cli
+from triptych.kernels import linear_cross_entropy
 from triptych.kernels import matmul as products
 
 CPU = torch.device("cpu")
@@ -77,13 +78,12 @@ def test_a_processor_that_would_round(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("compiled", ["null", "true"])
 def test_training_has_them_and_decoding_has_not(compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from triptych.decoding import search
-    from triptych.training import loss
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch, "compile", lambda what, **_: what)
     monkeypatch.setattr(torch.nn.Module, "compile", lambda *_, **__: None)
     seen: dict[str, set[str]] = {"training": set(), "decoding": set()}
-    chunk, step = loss.chunk_cross_entropy, search.Search.limit
+    chunk, step = linear_cross_entropy.chunk_cross_entropy, search.Search.limit
 
     def of_chunk(logits: torch.Tensor, *rest: object) -> object:
         seen["training"] |= {allowed()} if rest[-1] else set()
@@ -93,7 +93,7 @@ def test_training_has_them_and_decoding_has_not(compiled: str, tmp_path: Path, m
         seen["decoding"].add(allowed())
         return step(self, length)
 
-    monkeypatch.setattr(loss, "chunk_cross_entropy", of_chunk)
+    monkeypatch.setattr(linear_cross_entropy, "chunk_cross_entropy", of_chunk)
     monkeypatch.setattr(search.Search, "limit", limit)
     monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke", "cache=cache", f"strategy.compile={compiled}"])
     before = allowed()

@@ -10,34 +10,34 @@ from conftest import VOCABULARY, build_model, random_batch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from triptych.kernels import linear_cross_entropy as loss_module
-from triptych.layers import sequence_layout as packing_module
-from triptych.layers.sequence_layout import COLUMNS, ROWS, Packing, visible
+from triptych.layers import sequence_layout
+from triptych.layers.sequence_layout import COLUMNS, ROWS, SequenceLayout, token_mask
 
 
 @pytest.mark.parametrize("lengths", [[40, 40, 30], [7, 3], [5, 5], [64, 63], [1, 90]])
 def test_tokens_come_first_and_return_to_their_places(lengths: list[int]) -> None:
     width, sizes = max(lengths), torch.tensor(lengths)
-    packing = Packing.of(sizes, sizes.numpy(), width)
+    layout = SequenceLayout.from_lengths(sizes, sizes.numpy(), width)
     x = torch.randn(len(lengths), width, 2)
-    seen = visible(sizes, width)
-    rows = packing.pack(x)
-    assert torch.equal(packing.tokens(rows), x[seen])
+    seen = token_mask(sizes, width)
+    rows = layout.unpad(x)
+    assert torch.equal(layout.without_filling(rows), x[seen])
     assert len(rows) == min(-(-sum(lengths) // ROWS) * ROWS, len(lengths) * width)
-    assert torch.equal(packing.pad(rows)[seen], x[seen])
+    assert torch.equal(layout.pad(rows)[seen], x[seen])
 
 
 def test_gradients_are_those_of_the_places() -> None:
     lengths = torch.tensor([40, 31])
-    packing = Packing.of(lengths, lengths.numpy(), 40)
+    layout = SequenceLayout.from_lengths(lengths, lengths.numpy(), 40)
     x = torch.randn(2, 40, 3, requires_grad=True)
     weights = torch.randn(71, 3)
-    (packing.tokens(packing.pack(x)) * weights).sum().backward()
+    (layout.tokens(x) * weights).sum().backward()
     expected = torch.zeros(2, 40, 3)
-    expected[visible(lengths, 40)] = weights
+    expected[token_mask(lengths, 40)] = weights
     assert torch.equal(x.grad, expected)
     weights = torch.randn(2, 40, 3)
-    (packing.pad(rows := packing.pack(x.detach()).requires_grad_()) * weights).sum().backward()
-    assert torch.equal(rows.grad, packing.pack(weights))
+    (layout.pad(rows := layout.unpad(x.detach()).requires_grad_()) * weights).sum().backward()
+    assert torch.equal(rows.grad, layout.unpad(weights))
 
 
 class Products(TorchDispatchMode):
@@ -88,7 +88,7 @@ def test_wider_padding_changes_nothing(model: str, positions: str, monkeypatch: 
     batch = random_batch(pairs)
     with torch.no_grad():
         padded = built(batch)
-        monkeypatch.setattr(packing_module, "COLUMNS", 1)
+        monkeypatch.setattr(sequence_layout, "COLUMNS", 1)
         exact = built(batch)
     assert torch.allclose(padded.hidden, exact.hidden, rtol=0, atol=1e-12)
     assert torch.equal(padded.targets, exact.targets)

@@ -14,11 +14,12 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych.config.composition import conf_dir
+from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import EOS, PAD
-from triptych.layers import sequence_layout as packing
+from triptych.layers import sequence_layout
+from triptych.layers.recording import record_attention
 from triptych.training.loss import TranslationLoss
 
 aten = torch.ops.aten
@@ -36,8 +37,16 @@ OPTIONS = [
     "rnn_bahdanau attention_layer=bottom encoder_layers=3 decoder_layers=3 residual=true bidirectional=first",
     "rnn_luong score=dot bidirectional=none tying=decoder encoder_layers=2",
     "rnn_none bidirectional=first encoder_layers=2 tying=none",
+    "hybrid /encoder=rnn /decoder=rnn",
+    "hybrid /encoder=transformer /decoder=transformer",
+    "hybrid /encoder=transformer /decoder=rnn",
+    "hybrid /encoder=transformer /decoder=rnn decoder.attention=none decoder.num_layers=2",
+    "hybrid /encoder=transformer /decoder=rnn decoder.attention=luong decoder.score=dot decoder.input_feeding=true",
+    "hybrid /encoder=rnn /decoder=rnn encoder.cell=gru encoder.num_layers=3 decoder.attention=luong",
+    "hybrid /encoder=rnn /decoder=rnn decoder.cell=gru tying=none",
+    "hybrid encoder.bidirectional=none encoder.hidden_size=20 decoder.positions=learned decoder.norm_position=post",
 ]
-"""Choices that no preset makes, after the name of the YAML they are made in."""
+"""Choices that no preset makes, after the name of the YAML they are made in; one of a group begins with a slash."""
 EXACT = 1e-10
 WIDE = 256
 """From this width on, a preset is held to the contract at an eighth of it."""
@@ -50,11 +59,15 @@ def narrow(name: str) -> list[str]:
     return [f"model.{width}={size // 16 * 2}" for width, size in widths.items() if size >= WIDE]
 
 
+def override(option: str) -> str:
+    return f"model{option}" if option.startswith("/") else f"model.{option}"
+
+
 @pytest.fixture(scope="module", params=[*MODELS, *OPTIONS])
 def model(request: pytest.FixtureRequest) -> Iterator[TranslationModel]:
     name, *options = request.param.split()
     with torch.no_grad():
-        yield build_model(f"model={name}", *narrow(name), *(f"model.{option}" for option in options))
+        yield build_model(f"model={name}", *narrow(name), *map(override, options))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -163,8 +176,12 @@ def test_hypotheses_keep_their_own_past(model: TranslationModel, batch: Batch) -
 
 @torch.no_grad()
 def test_attention_maps(model: TranslationModel, batch: Batch) -> None:
-    torch.testing.assert_close(model(batch, {}).hidden, model(batch).hidden, rtol=EXACT, atol=EXACT)
-    for attention in model.attention_maps(batch):
+    with record_attention(model) as weights:
+        shown = model(batch)
+    torch.testing.assert_close(shown.hidden, model(batch).hidden, rtol=EXACT, atol=EXACT)
+    maps = model.attention_maps(batch)
+    assert [one.name for one in maps] == list(weights)
+    for attention in maps:
         assert attention.weights.shape[0] == len(batch)
         assert attention.weights.shape[3:] == (attention.query_ids.shape[1], attention.key_ids.shape[1])
         real = (attention.query_ids != PAD)[:, None, None, :].expand(attention.weights.shape[:4])
@@ -177,10 +194,10 @@ def test_attention_maps(model: TranslationModel, batch: Batch) -> None:
 @torch.no_grad()
 def test_flops_are_those_of_the_products(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Padding is not counted: here there is none."""
-    monkeypatch.setattr(packing, "COLUMNS", 1)
+    monkeypatch.setattr(sequence_layout, "COLUMNS", 1)
     batch = random_batch([(6, 5)])
-    with FlopCounterMode(display=False) as counter:
-        prediction = model(batch, {})  # the fused kernel is not counted on a CPU
+    with record_attention(model), FlopCounterMode(display=False) as counter:
+        prediction = model(batch)  # the fused kernel is not counted on a CPU
         _ = prediction.hidden @ prediction.weight.T
     assert model.flops(7, 7) == counter.get_total_flops()
     with FlopCounterMode(display=False) as counter:

@@ -13,10 +13,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import PAD, Vocabulary
 from triptych.errors import UserError
-from triptych.kernels.loop_matmul import Shared
-from triptych.layers.recurrent import Encoder, Layer
-from triptych.layers.rnn_attention import SCORES, Alignment
-from triptych.models.rnn import LUONG_SCORES, RNN
+from triptych.kernels.loop_matmul import LoopMatmul
+from triptych.kernels.lstm import has_padded_lstm
+from triptych.layers.encoder_decoder import Memory
+from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder, RecurrentLayer
+from triptych.layers.rnn_attention import LUONG_SCORES, SCORES, AttendedMemory, RNNAttention
+from triptych.layers.sequence_layout import SequenceLayout
+from triptych.models.rnn import RNN
 
 ATTENTIONS: dict[str, dict[str, Any]] = {
     "none": {"attention": "none"},
@@ -60,18 +63,18 @@ def model(request: pytest.FixtureRequest, cell: str) -> RNN:
 
 
 def test_steps_are_those_of_torch(cell: str) -> None:
-    layer = Layer(cell=cell, input_size=5, hidden_size=7)
+    layer = RecurrentLayer(cell=cell, input_size=5, hidden_size=7)
     nn.init.uniform_(layer.rnn.bias_hh_l0)
     theirs = (nn.LSTMCell if cell == "lstm" else nn.GRUCell)(5, 7)
     for name, parameter in theirs.named_parameters():
         parameter.data.copy_(getattr(layer.rnn, f"{name}_l0"))
-    x, *carried = (torch.randn(3, size, requires_grad=True) for size in (5, *[7] * layer.parts))
-    found = layer.step(layer.inputs(x, layer.weights), tuple(carried), layer.weights)
-    expected = theirs(x, tuple(carried) if cell == "lstm" else carried[0])
+    x, *state = (torch.randn(3, size, requires_grad=True) for size in (5, *[7] * layer.num_states))
+    found = layer.step(layer.input_gates(x, layer.weights), tuple(state), layer.weights)
+    expected = theirs(x, tuple(state) if cell == "lstm" else state[0])
     expected = expected if cell == "lstm" else (expected,)
     weights = [torch.randn(3, 7) for _ in found]
     ours, others = (
-        torch.autograd.grad(sum((p * w).sum() for p, w in zip(parts, weights, strict=True)), [x, *carried, *of])
+        torch.autograd.grad(sum((p * w).sum() for p, w in zip(parts, weights, strict=True)), [x, *state, *of])
         for parts, of in ((found, layer.weights), (expected, theirs.parameters()))
     )
     for mine, other in zip((*found, *ours), (*expected, *others), strict=True):
@@ -79,75 +82,79 @@ def test_steps_are_those_of_torch(cell: str) -> None:
 
 
 def test_fused_layer_and_steps_agree(cell: str) -> None:
-    layer = Layer(cell=cell, input_size=5, hidden_size=7)
-    x, carried = torch.randn(3, 4, 5), tuple(torch.randn(3, 7) for _ in range(layer.parts))
-    outputs, last = layer(x, carried)
+    layer = RecurrentLayer(cell=cell, input_size=5, hidden_size=7)
+    x, state = torch.randn(3, 4, 5), tuple(torch.randn(3, 7) for _ in range(layer.num_states))
+    outputs, last = layer(x, state)
     for t in range(4):
-        carried = layer.step(layer.inputs(x[:, t], layer.weights), carried, layer.weights)
-        torch.testing.assert_close(carried[0], outputs[:, t], rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(carried, last, rtol=1e-5, atol=1e-6)
+        state = layer.step(layer.input_gates(x[:, t], layer.weights), state, layer.weights)
+        torch.testing.assert_close(state[0], outputs[:, t], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(state, last, rtol=1e-5, atol=1e-6)
 
 
-def naive_score(score: str, alignment: Alignment, s: Tensor, h: Tensor) -> Tensor:
+def naive_score(score: str, attention: RNNAttention, s: Tensor, h: Tensor) -> Tensor:
     """e_j of one state (H,) and one position (M,), as in the papers."""
     if score == "dot":
         return s @ h
     if score == "scaled_dot":
         return s @ h / len(s) ** 0.5
-    assert alignment.key is not None
+    assert attention.score.key is not None
     if score == "general":
-        return s @ (alignment.key.weight @ h)
-    assert alignment.query is not None
-    assert alignment.energy is not None
-    v = alignment.energy.weight.squeeze(0)
+        return s @ (attention.score.key.weight @ h)
+    assert attention.score.query is not None
+    assert attention.score.energy is not None
+    v = attention.score.energy.weight.squeeze(0)
     if score == "concat":
-        return v @ torch.tanh(torch.cat([alignment.query.weight, alignment.key.weight], 1) @ torch.cat([s, h]))
-    return v @ torch.tanh(alignment.key.weight @ h + alignment.query.weight @ s + alignment.key.bias)
+        return v @ torch.tanh(
+            torch.cat([attention.score.query.weight, attention.score.key.weight], 1) @ torch.cat([s, h])
+        )
+    return v @ torch.tanh(attention.score.key.weight @ h + attention.score.query.weight @ s + attention.score.key.bias)
 
 
 @pytest.mark.parametrize("bidirectional", ["all", "first", "none"])
 def test_sentences_are_read_alike_with_padding_and_without(bidirectional: str) -> None:
     """In single precision by a kernel that sees padding, in double by one that does not."""
     torch.manual_seed(0)
-    options = {"bidirectional": bidirectional, "residual": True, "dropout": 0.0}
-    encoder = Encoder(cell="lstm", num_layers=3, input_size=6, hidden_size=8, **options)
+    config = RecurrentConfig(cell="lstm", embedding_size=6, hidden_size=8, residual=True, dropout=0.0)
+    encoder = RecurrentEncoder(config, num_layers=3, bidirectional=bidirectional)
     lengths = torch.tensor([5, 9, 1, 7])
     padding = (torch.arange(9) >= lengths[:, None]).unsqueeze(-1)
     x = torch.randn(4, 9, 6)
-    weights = torch.randn(4, 9, encoder.output_size)
+    weights = torch.randn(4, 9, encoder.memory_size)
+    layout = SequenceLayout.from_lengths(lengths, lengths.numpy(), 9)
 
-    def read(encoder: Encoder, x: Tensor) -> list[Tensor]:
+    def run(encoder: RecurrentEncoder, x: Tensor) -> list[Tensor]:
         x = x.clone().requires_grad_()
         encoder.zero_grad()
-        memory, finals = encoder(x, lengths.numpy())
-        carried = [part for layer in finals for part in layer]
-        ((memory * weights).sum() + sum(part.square().sum() for part in carried)).backward()
+        memory: Memory = encoder(x, layout)
+        states = [part for layer in memory.final_states for part in layer]
+        ((memory.vectors * weights).sum() + sum(part.square().sum() for part in states)).backward()
         assert x.grad is not None
-        return [memory, *carried, x.grad, *(p.grad for p in encoder.parameters() if p.grad is not None)]
+        return [memory.vectors, *states, x.grad, *(p.grad for p in encoder.parameters() if p.grad is not None)]
 
-    ours = read(encoder, x.masked_fill(padding, 100.0))
-    assert encoder._pads(x) == torch.backends.mkldnn.is_available()
-    assert not encoder._pads(x.double())
+    ours = run(encoder, x.masked_fill(padding, 100.0))
+    layer = encoder.layers[0].rnn
+    assert has_padded_lstm(x, layer) == torch.backends.mkldnn.is_available()
+    assert not has_padded_lstm(x.double(), layer)
     assert ours[0].masked_select(padding).eq(0).all()
     assert ours[-1 - len(list(encoder.parameters()))].masked_select(padding).eq(0).all(), "padding has no gradient"
-    theirs = read(encoder.double(), x.double())
+    theirs = run(encoder.double(), x.double())
     assert len(ours) == len(theirs)
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_alignment_is_its_formula(score: str) -> None:
+def test_attention_is_its_formula(score: str) -> None:
     size = 6 if "dot" in score else 9
-    alignment = Alignment(score=score, query_size=6, memory_size=size)
+    attention = RNNAttention(score=score, query_size=6, memory_size=size)
     query, memory = (torch.randn(2, *sizes, requires_grad=True) for sizes in ((3, 6), (5, size)))
     lengths = (5, 2)
     mask = (torch.arange(5) < torch.tensor(lengths)[:, None])[:, None]
-    contexts, weights = alignment(query, alignment.keys(memory), memory, mask)
-    everything = [query, memory, *alignment.parameters()]
+    contexts, weights = attention(query, AttendedMemory(attention.keys(memory), memory, mask))
+    everything = [query, memory, *attention.parameters()]
     for b, length in enumerate(lengths):
         for q in range(3):
-            scores = [naive_score(score, alignment, query[b, q], memory[b, j]) for j in range(length)]
+            scores = [naive_score(score, attention, query[b, q], memory[b, j]) for j in range(length)]
             alpha = torch.stack(scores).softmax(0)
             torch.testing.assert_close(weights[b, q, :length], alpha)
             assert not weights[b, q, length:].any()
@@ -161,11 +168,11 @@ def test_alignment_is_its_formula(score: str) -> None:
             torch.testing.assert_close(ours, theirs)
 
 
-def torch_cell(layer: Layer, entry: Tensor | None) -> nn.LSTMCell | nn.GRUCell:
+def torch_cell(layer: RecurrentLayer, entering: Tensor | None) -> nn.LSTMCell | nn.GRUCell:
     """PyTorch's cell of the layer's weights, over [x; entering] where something enters."""
     weight_ih, weight_hh, bias_ih, bias_hh = layer.weights
-    weight_ih = weight_ih if entry is None else torch.cat([weight_ih, entry], 1)
-    kind = nn.LSTMCell if layer.parts == 2 else nn.GRUCell
+    weight_ih = weight_ih if entering is None else torch.cat([weight_ih, entering], 1)
+    kind = nn.LSTMCell if layer.num_states == 2 else nn.GRUCell
     cell = kind(weight_ih.shape[1], weight_hh.shape[1]).double()
     theirs = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
     for parameter, value in zip(theirs, (weight_ih, weight_hh, bias_ih, bias_hh), strict=True):
@@ -194,9 +201,9 @@ def test_products_of_a_loop_in_half_precision_are_summed_in_single() -> None:
     matrix = torch.randn(8, 8, generator=generator, requires_grad=True)
     first = torch.randn(4, 8, generator=generator, requires_grad=True)
     with torch.autocast("cpu", torch.bfloat16):
-        shared = Shared([matrix.T])
-        x = shared.begin(first)
-        steps = [shared(x * (1 + i / 100), matrix.T) for i in range(200)]
+        matmul = LoopMatmul([matrix.T])
+        x = matmul.begin(first)
+        steps = [matmul(x * (1 + i / 100), matrix.T) for i in range(200)]
         assert {step.dtype for step in steps} == {torch.bfloat16}
     sum(step.float().sum() for step in steps).backward()
     expected = sum((first.detach() * (1 + i / 100)).sum(0) for i in range(200)).expand(8, 8)
@@ -208,17 +215,19 @@ def test_decoders_are_their_formulas(model: RNN) -> None:
     batch = random_batch([(4, 5)])
     decoder = model.decoder
     state = model.start(batch.src, batch.src_lengths)
-    entries: tuple[Tensor, ...] = () if decoder.entry is None else decoder.entry.weight.chunk(decoder.entered)
+    projection = decoder.context_projection
+    entries: tuple[Tensor, ...] = () if projection is None else projection.weight.chunk(decoder.entered)
     cells = [torch_cell(layer, entries[i] if i < len(entries) else None) for i, layer in enumerate(decoder.layers)]
-    states = [layer.unbind(1) for layer in state.hypothesis["carried"].unbind(1)]
-    fed = torch.zeros(1, 6).double()
+    states = [layer.unbind(1) for layer in state.hypothesis["recurrent"].unbind(1)]
+    attended = AttendedMemory(**state.sentence) if state.sentence else None
+    input_feed = torch.zeros(1, 6).double()
     expected = []
-    for y in (model.scale * model.embeddings.tgt(batch.tgt[:, :-1])).unbind(1):
-        if decoder.asks_first:
-            entering, _ = decoder._attend(states[decoder.asking][0].unsqueeze(1), state)
+    for y in model.embeddings.next_tokens(batch.tgt[:, :-1]).unbind(1):
+        if decoder.query_before_step:
+            entering, _ = decoder._attend(states[decoder.query_layer][0].unsqueeze(1), attended)
             entering = context = entering.squeeze(1)
         else:
-            entering = fed
+            entering = input_feed
         x = y
         for i, torchs in enumerate(cells):
             joined = torch.cat([x, entering], 1) if i < len(entries) else x
@@ -226,12 +235,12 @@ def test_decoders_are_their_formulas(model: RNN) -> None:
             states[i] = new if isinstance(new, tuple) else (new,)
             x = states[i][0] + (x if i >= 2 else 0)
         features = [x]
-        if decoder.alignment is not None:
-            if not decoder.asks_first:
-                context = decoder._attend(x.unsqueeze(1), state)[0].squeeze(1)
-            features += [context, y] if decoder.asks_first else [context]
-        fed = torch.tanh(decoder.output(torch.cat(features, 1)))
-        expected.append(fed)
+        if decoder.attention is not None:
+            if not decoder.query_before_step:
+                context = decoder._attend(x.unsqueeze(1), attended)[0].squeeze(1)
+            features += [context, y] if decoder.query_before_step else [context]
+        input_feed = torch.tanh(decoder.output(torch.cat(features, 1)))
+        expected.append(input_feed)
     torch.testing.assert_close(model(batch).hidden, torch.cat(expected))
 
 
@@ -279,10 +288,10 @@ def test_flops_are_counted(model: RNN) -> None:
 def test_final_states_reach_a_decoder_of_another_depth(depths: tuple[int, int]) -> None:
     model = build(attention="none", encoder_layers=depths[0], decoder_layers=depths[1])
     state = model.start(torch.tensor([[6, 7, 3]]), torch.tensor([3]))
-    assert list(state.hypothesis) == ["carried"]
+    assert list(state.hypothesis) == ["recurrent"]
     assert not state.sentence
     other = model.start(torch.tensor([[8, 7, 3]]), torch.tensor([3]))
-    assert ((state.hypothesis["carried"] - other.hypothesis["carried"]).abs() > 1e-6).all()
+    assert ((state.hypothesis["recurrent"] - other.hypothesis["recurrent"]).abs() > 1e-6).all()
 
 
 def test_dropout_is_for_training_alone(batch: Batch) -> None:

@@ -11,15 +11,16 @@ from torch import Tensor, nn
 
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
-from triptych.layers.attention import Attention, attend
-from triptych.layers.positions import rotary, rotate, sinusoid
-from triptych.layers.sequence_layout import Packing
-from triptych.layers.transformer import Block, FeedForward, Sizes
+from triptych.layers.attention import MultiHeadAttention, attend, attend_with_weights
+from triptych.layers.blocks import Block, FeedForward
+from triptych.layers.positions import rotate, rotations, sinusoid
+from triptych.layers.sequence_layout import SequenceLayout
+from triptych.layers.transformer_config import TransformerConfig
 
 D_MODEL, HEADS, D_FF = 32, 4, 64
 
 
-def sizes(**changes: object) -> Sizes:
+def config(**changes: object) -> TransformerConfig:
     plain = {
         "d_model": D_MODEL,
         "num_heads": HEADS,
@@ -30,16 +31,17 @@ def sizes(**changes: object) -> Sizes:
         "norm": "layer",
         "norm_position": "pre",
         "positions": "none",
+        "max_length": 64,
         "bias": True,
         "dropout": 0.0,
         "attention_dropout": 0.0,
         "activation_dropout": 0.0,
         "embedding_dropout": 0.0,
     }
-    return Sizes(**{**plain, **changes})  # type: ignore[arg-type]
+    return TransformerConfig(**{**plain, **changes})  # type: ignore[arg-type]
 
 
-def copy_attention(ours: Attention, theirs: nn.MultiheadAttention) -> None:
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key_value.weight]))
         theirs.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key_value.bias]).normal_())
@@ -65,7 +67,7 @@ def randomise_norms(module: nn.Module) -> None:
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_encoder_block_is_pytorchs(norm_position: str, activation: str) -> None:
     torch.manual_seed(0)
-    ours = Block(sizes(norm_position=norm_position, activation=activation), cross=False).eval()
+    ours = Block(config(norm_position=norm_position, activation=activation), attention="encoder").eval()
     theirs = nn.TransformerEncoderLayer(
         D_MODEL, HEADS, D_FF, 0.0, activation, batch_first=True, norm_first=norm_position == "pre"
     ).eval()
@@ -75,22 +77,22 @@ def test_encoder_block_is_pytorchs(norm_position: str, activation: str) -> None:
     theirs.norm1.load_state_dict(ours.self_norm.state_dict())
     theirs.norm2.load_state_dict(ours.feed_forward_norm.state_dict())
     x, lengths = torch.randn(3, 7, D_MODEL), torch.tensor([7, 4, 1])
-    visible, packing = torch.arange(7) < lengths[:, None], Packing.of(lengths, lengths.numpy(), 7)
-    found = ours(packing.pack(x), packing, mask=visible[:, None, None])
+    visible = torch.arange(7) < lengths[:, None]
+    layout = SequenceLayout.from_lengths(lengths, lengths.numpy(), 7).bidirectional()
+    found = ours(layout.unpad(x), layout)
     expected = theirs(x, src_key_padding_mask=~visible)
-    torch.testing.assert_close(packing.tokens(found), expected[visible], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(layout.without_filling(found), expected[visible], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("norm_position", ["pre", "post"])
 def test_decoder_block_is_pytorchs(norm_position: str) -> None:
     torch.manual_seed(0)
-    ours = Block(sizes(norm_position=norm_position), cross=True).eval()
+    ours = Block(config(norm_position=norm_position), attention="decoder", memory_size=D_MODEL).eval()
     theirs = nn.TransformerDecoderLayer(
         D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_position == "pre"
     ).eval()
     randomise_norms(ours)
     assert ours.cross_attention is not None
-    assert ours.cross_norm is not None
     copy_attention(ours.self_attention, theirs.self_attn)
     copy_attention(ours.cross_attention, theirs.multihead_attn)
     copy_feed_forward(ours, theirs)
@@ -99,13 +101,12 @@ def test_decoder_block_is_pytorchs(norm_position: str) -> None:
     theirs.norm3.load_state_dict(ours.feed_forward_norm.state_dict())
     x, memory = torch.randn(2, 6, D_MODEL), torch.randn(2, 5, D_MODEL)
     lengths = torch.tensor([5, 3])
-    visible, packing = torch.arange(5) < lengths[:, None], Packing.of(lengths, lengths.numpy(), 5)
+    visible = torch.arange(5) < lengths[:, None]
+    layout = SequenceLayout.from_lengths(lengths, lengths.numpy(), 5)
     found = ours(
         x.flatten(0, 1),
-        Packing((2, 6)),
-        causal=True,
-        memory=ours.read(packing.pack(memory), packing),
-        memory_mask=visible[:, None, None],
+        SequenceLayout((2, 6)).causal(),
+        memory=ours.project_memory(layout.unpad(memory), layout),
     )
     causal = nn.Transformer.generate_square_subsequent_mask(6)
     expected = theirs(x, memory, tgt_mask=causal, memory_key_padding_mask=~visible)
@@ -122,14 +123,14 @@ def test_paths_of_attention_agree(causal: bool) -> None:
     if mask is not None:
         mask[..., 0] = True
 
-    def run(query: Tensor, trace: list[Tensor] | None) -> Tensor:
-        return attend(query, key, value, mask=mask, causal=causal, dropout=0.0, trace=trace)
+    def run(query: Tensor) -> Tensor:
+        return attend(query, key, value, mask=mask, causal=causal, dropout=0.0)
 
-    trace: list[Tensor] = []
-    fused, shown, trained = run(query, None), run(query, trace), run(query.clone().requires_grad_(), None)
+    fused, trained = run(query), run(query.clone().requires_grad_())
+    shown, weights = attend_with_weights(query, key, value, mask=mask, causal=causal, dropout=0.0)
     torch.testing.assert_close(fused, shown, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(fused, trained, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(trace[0] @ value, fused, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(weights @ value, fused, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("interleaved", [True, False])
@@ -147,15 +148,15 @@ def test_rotations_depend_on_distance_alone() -> None:
     query, key = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
 
     def score(at: int, other: int) -> float:
-        by, other_by = rotary(torch.tensor([[at]]), 8), rotary(torch.tensor([[other]]), 8)
-        return float((rotate(query, by) * rotate(key, other_by)).sum())
+        rope, other_rope = rotations(torch.tensor([[at]]), 8), rotations(torch.tensor([[other]]), 8)
+        return float((rotate(query, rope) * rotate(key, other_rope)).sum())
 
     assert score(3, 1) == pytest.approx(score(12, 10), abs=1e-4)
     assert score(3, 1) != pytest.approx(score(3, 2), abs=1e-4)
 
 
 def test_swiglu() -> None:
-    layer = FeedForward(sizes(activation="swiglu"))
+    layer = FeedForward(config(activation="swiglu"))
     x = torch.randn(5, D_MODEL)
     gate, up = layer.up(x).split(D_FF, dim=-1)
     torch.testing.assert_close(layer(x), layer.down(gate * torch.sigmoid(gate) * up))
@@ -166,9 +167,12 @@ def test_positions_and_order(positions: str) -> None:
     """Without positions an encoder's memory of a bag of words does not know their order; with them it does."""
     model = build_model("model=transformer", f"model.positions={positions}")
     forward, backward = torch.tensor([[7, 8, 9, 3]]), torch.tensor([[9, 8, 7, 3]])
-    packing, mask = Packing((1, 4)), torch.ones(1, 1, 1, 4, dtype=torch.bool)
-    there, back = (model.encode(src, packing, mask) for src in (forward, backward))  # type: ignore[operator]
-    same = torch.allclose(there[0], back[2])
+    lengths = torch.tensor([4])
+
+    def memory(src: Tensor) -> Tensor:
+        return model.encoder(*model.embeddings.source(src, lengths, lengths.numpy())).vectors  # type: ignore
+
+    same = torch.allclose(memory(forward)[0], memory(backward)[2])
     assert same == (positions == "none")
 
 
@@ -191,7 +195,7 @@ def test_tying(tying: str, matrices: int) -> None:
 )
 def test_impossible_sizes(change: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        sizes(**change)
+        config(**change)
 
 
 def test_separate_vocabularies_cannot_be_tied_or_joined() -> None:

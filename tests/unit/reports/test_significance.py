@@ -15,7 +15,8 @@ from sacrebleu.metrics.bleu import BLEU
 
 from triptych.commands.report import main
 from triptych.errors import UserError
-from triptych.evaluation.metrics import bleu_statistics, corpus_bleu, corpus_scores
+from triptych.evaluation.bleu_statistics import bleu_statistics, corpus_bleu
+from triptych.evaluation.metrics import corpus_scores
 from triptych.reports import significance
 from triptych.reports.significance import PairedTests, randomized_p
 from triptych.reports.tables import MISSING

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import build_model
 
-from triptych.accounting.cost import training_flops
+from triptych.accounting.flops import training_flops
 from triptych.data.batching import Stream
 from triptych.training.budget import total_steps
 from triptych.training.schedules import Decayed, Piecewise

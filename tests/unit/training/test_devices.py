@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from triptych.training.devices import claimed
+from triptych.training.devices import claimed_devices
 
 
 @pytest.fixture
@@ -20,27 +20,27 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("two_gpus")
 def test_every_run_has_one_of_its_own() -> None:
-    with claimed("gpu", 1) as first, claimed("gpu", 1) as second:
+    with claimed_devices("gpu", 1) as first, claimed_devices("gpu", 1) as second:
         assert (first, second) == ([0], [1])
-    with claimed("gpu", 1) as again:
+    with claimed_devices("gpu", 1) as again:
         assert again == [0]
 
 
 @pytest.mark.usefixtures("two_gpus")
 def test_a_run_waits_for_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with claimed("gpu", 1), claimed("gpu", 1) as second:
+    with claimed_devices("gpu", 1), claimed_devices("gpu", 1) as second:
 
         def wait(seconds: float) -> None:
             raise TimeoutError
 
         monkeypatch.setattr("time.sleep", wait)
         assert second == [1]
-        with pytest.raises(TimeoutError), claimed("gpu", 1):
+        with pytest.raises(TimeoutError), claimed_devices("gpu", 1):
             pass
 
 
 @pytest.mark.usefixtures("two_gpus")
 @pytest.mark.parametrize(("accelerator", "devices"), [("cpu", 1), ("gpu", 2)])
 def test_where_there_is_nothing_to_choose(accelerator: str, devices: int) -> None:
-    with claimed(accelerator, devices) as found:
+    with claimed_devices(accelerator, devices) as found:
         assert found == devices

@@ -1,0 +1,32 @@
+"""Train a model of one's own with a callback of one's own, and compare it with an RNN.
+
+    python examples/own_parts/train.py
+
+The same on the command line, which finds own_parts.py in the working folder:
+
+    cd examples/own_parts
+    triptych train --config-dir conf model=bag_of_words 'callbacks=[gradient_norm]' scale=smoke
+"""
+
+import sys
+from pathlib import Path
+
+import triptych
+
+CONF = Path(__file__).parent / "conf"  # YAML files in the same groups as triptych's own
+
+
+def main() -> None:
+    given = ["scale=smoke", "output=runs/own_parts", *sys.argv[1:]]
+
+    # One run: the model and the callback are named like any other option.
+    run = triptych.train("model=bag_of_words", "callbacks=[gradient_norm]", "name=bag", *given, config_dir=CONF)
+    print(f"{run.folder}: {run.result['model']['parameters']:,} parameters")
+
+    # A sweep over one's own model and a built-in one on the same batches, and the table that compares them.
+    triptych.sweep("model=bag_of_words,rnn_none", *given, "output=runs/own_sweep", config_dir=CONF)
+    print(triptych.report("runs/own_sweep")[["label", "parameters", "test/bleu"]].to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Where Hydra looks for configuration files: triptych's, the user's (``--config-dir``), and installed packages'."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.plugins import Plugins
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+
+import triptych
+from triptych.errors import UserError
+
+ENTRY_POINT = "triptych.conf"
+"""Group of the entry points by which an installed package names the Python package that holds its YAML files."""
+_own: ContextVar[tuple[Path, ...]] = ContextVar("own configuration folders", default=())
+
+
+def conf_dir() -> Path:
+    """Return the folder of triptych's YAML files: inside an installed wheel, or at the top of a checkout."""
+    package = Path(triptych.__file__).parent
+    return package / "conf" if (package / "conf").is_dir() else package.parents[1] / "conf"
+
+
+def own_folders() -> tuple[Path, ...]:
+    """Return the user's configuration folders that are in use."""
+    return _own.get()
+
+
+@contextmanager
+def with_own_folders(folders: Sequence[str | Path]) -> Iterator[None]:
+    """Let Hydra find the YAML files of these folders too, and Python the modules of the working folder.
+
+    Raises:
+        UserError: a folder is not there.
+    """
+    paths = tuple(Path(folder).expanduser().absolute() for folder in folders)
+    for path in paths:
+        if not path.is_dir():
+            raise UserError(f"--config-dir={path} is no folder; give the one that holds your groups, such as model/.")
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    before = _own.set((*_own.get(), *paths))
+    try:
+        yield
+    finally:
+        _own.reset(before)
+
+
+def config_folders() -> list[Path]:
+    """Return all folders with YAML files that lie on the disk, triptych's first."""
+    return [conf_dir(), *own_folders()]
+
+
+class OwnFolders(SearchPathPlugin):
+    """Add the user's folders and the installed packages to Hydra's search path, behind triptych's own."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        for folder in own_folders():
+            search_path.append("own", f"file://{folder}")
+        for package in entry_points(group=ENTRY_POINT):
+            search_path.append(package.name, f"pkg://{package.value}")
+
+
+def register() -> None:
+    """Make the search path known to Hydra; does nothing the second time."""
+    if OwnFolders not in Plugins.instance().discover(SearchPathPlugin):
+        Plugins.instance().register(OwnFolders)

@@ -1,0 +1,157 @@
+"""From text files to checked splits: find the files, check every pair, and keep the checked text in the cache.
+
+A training pair with an empty side is dropped. All other splits keep theirs: a test set without them would no longer be
+the published test set, and its scores could not be compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from triptych.contract.vocabulary import SIDES
+from triptych.data.directions import Direction, Directions
+from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
+from triptych.data.text_file import ConcatenatedLines, LineFile, LineWriter, read_lines
+from triptych.errors import UserError
+from triptych.files import replacing
+
+_FORMAT = 1
+"""Version of the checked text in the cache; a new version makes every file be read and checked again."""
+_BLOCK_PAIRS = 10_000
+"""Number of pairs checked and written at a time."""
+
+
+def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
+    """Name each test set after the last part of its file prefix, and return the prefixes by name.
+
+    Raises:
+        UserError: ``data.test`` is not a list, or two sets have the same name.
+    """
+    if isinstance(prefixes, str):
+        raise UserError(f"data.test={prefixes} must be a list of test sets, such as data.test=[{prefixes}].")
+    named: dict[str, str] = {}
+    for prefix in prefixes:
+        name = Path(prefix).name
+        if name in (*named, TRAIN, VALIDATION):
+            raise UserError(f"data.test: two splits have the name '{name}'; give the files of one another name.")
+        named[name] = prefix
+    return named
+
+
+def read_splits(
+    folder: Path, prefixes: dict[str, str], directions: Directions, cache: Path
+) -> tuple[dict[str, Pairs], dict[str, list[Section]], list[str]]:
+    """Read and check the files of every split.
+
+    Training and validation have the pairs of all trained directions, one direction after the other. The checked text
+    is kept in the cache's folder ``text`` and opened from there until a source file changes.
+
+    Args:
+        folder: where the files are.
+        prefixes: file prefix of each split, by the split's name.
+        directions: directions that are trained and tested.
+        cache: root of the cache.
+
+    Returns:
+        The pairs of each split, the sections of each split, and a report with one line per check.
+
+    Raises:
+        UserError: as ``triptych.data.corpus.TextCorpus``.
+    """
+    splits: dict[str, Pairs] = {}
+    sections: dict[str, list[Section]] = {}
+    report: list[str] = []
+    for name, prefix in prefixes.items():
+        if name in (TRAIN, VALIDATION):
+            parts = [read_split(folder, name, prefix, direction, cache, report) for direction in directions.trained]
+            splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(ConcatenatedLines, zip(*parts, strict=True)))
+            sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
+            sections[name] = [Section(direction, size) for direction, size in sizes]
+            continue
+        pairs = read_split(folder, name, prefix, directions.tested, cache, report)
+        for suffix, route in directions.routes.items():
+            splits[name + suffix], sections[name + suffix] = pairs, [Section(route, len(pairs.src))]
+    return splits, sections, report
+
+
+def read_split(folder: Path, name: str, prefix: str, direction: Direction, cache: Path, report: list[str]) -> Pairs:
+    """Return the checked pairs of one direction of a split, and append what was found to the report."""
+    src, tgt = (find_file(folder, prefix, language) for language in direction)
+    stored = store_text((src, tgt), cache, drop_empty=name == TRAIN)
+    total, empty = json.loads((stored / "counts.json").read_text())
+    report.append(f"{name}: {total:,} pairs read from {src.name} and {tgt.name}")
+    if empty:
+        report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if name == TRAIN else 'kept'}")
+    return Pairs(*(LineFile(stored / f"{side}.txt") for side in SIDES))
+
+
+def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool) -> Path:
+    """Return the cache folder with the checked lines of two files, and create it if the files are new or have changed.
+
+    Files count as changed when their path, size, modification time or change time differ.
+
+    Args:
+        drop_empty: whether to drop pairs with an empty side.
+    """
+    stats = [(str(file.resolve()), file.stat()) for file in files]
+    identity = [[path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for path, stat in stats]
+    key = hashlib.sha256(json.dumps([_FORMAT, identity, drop_empty]).encode()).hexdigest()[:16]
+    folder = cache / "text" / key
+    if not folder.exists():
+        with replacing(folder) as temporary:
+            temporary.mkdir()
+            writers = [LineWriter(temporary / f"{side}.txt") for side in SIDES]
+            counts = [0, 0]
+            pairs = read_pairs(files)
+            while block := list(islice(pairs, _BLOCK_PAIRS)):
+                filled = [pair for pair in block if all(pair)]
+                counts = [counts[0] + len(block), counts[1] + len(block) - len(filled)]
+                for writer, side in zip(writers, zip(*(filled if drop_empty else block), strict=True), strict=False):
+                    writer.add(side)
+            for writer in writers:
+                writer.close()
+            (temporary / "counts.json").write_text(json.dumps(counts))
+    return folder
+
+
+def read_pairs(files: tuple[Path, Path]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of two files in pairs.
+
+    Raises:
+        UserError: as ``read_lines``, or one file has more lines than the other.
+    """
+    sides = [read_lines(file) for file in files]
+    for number, (src, tgt) in enumerate(zip_longest(*sides)):
+        if src is None or tgt is None:
+            counts = [number, number]
+            longer = 1 if src is None else 0
+            counts[longer] += 1 + sum(1 for _ in sides[longer])
+            raise UserError(
+                f"{files[0]} has {counts[0]:,} lines and {files[1]} has {counts[1]:,}; line by line they must be"
+                " translations of each other."
+            )
+        yield src, tgt
+
+
+def find_file(folder: Path, prefix: str, language: str) -> Path:
+    """Return ``{folder}/{prefix}.{language}`` or the same with ``.gz``, whichever exists.
+
+    Raises:
+        UserError: both exist, or neither; then the message lists the languages that exist.
+    """
+    plain = folder / f"{prefix}.{language}"
+    existing = [path for path in (plain, plain.with_name(f"{plain.name}.gz")) if path.is_file()]
+    if len(existing) > 1:
+        raise UserError(f"data: both '{plain}' and '{existing[1].name}' exist; keep one of them.")
+    if existing:
+        return existing[0]
+    if not plain.parent.is_dir():
+        raise UserError(f"data.dir: the folder '{plain.parent}' does not exist.")
+    stem = f"{plain.name.removesuffix(language)}"
+    others = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
+    known = f"'{prefix}' exists in {', '.join(sorted(others))}" if others else f"no file is named '{stem}*'"
+    raise UserError(f"data.dir={folder} has neither '{plain.name}' nor '{plain.name}.gz'; {known}.")

@@ -1,0 +1,57 @@
+"""Translate any number of sentences, in batches of similar length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from triptych.contract.model import TranslationModel
+from triptych.contract.vocabulary import PAD, LanguageTags
+from triptych.data.batching import plan_sorted
+from triptych.decoding.beams import Hypothesis
+from triptych.decoding.search import Search
+from triptych.errors import UserError
+
+
+def decode(
+    model: TranslationModel,
+    sources: Sequence[Sequence[int]],
+    search: Search,
+    search_tokens: int,
+    device: torch.device | str,
+    tags: Sequence[LanguageTags] | None = None,
+) -> list[list[Hypothesis]]:
+    """Translate sentences in batches of similar length, the longest first.
+
+    Args:
+        model: on ``device``.
+        sources: source ids of each sentence, without special ids; a sentence may be empty.
+        search: greedy or beam search.
+        search_tokens: maximum number of source tokens a batch, including padding. The longest sentence is translated
+            even if it has more.
+        device: where the batches are moved.
+        tags: for each sentence, the token that ends its source and the token that starts its translation; None for
+            ``</s>`` and ``<s>``.
+
+    Returns:
+        For each source, in the order given, its hypotheses, best first.
+
+    Raises:
+        UserError: ``search_tokens`` is less than 1.
+    """
+    if search_tokens < 1:
+        raise UserError(f"search_tokens={search_tokens} is not allowed: give an integer of at least 1.")
+    tags = [LanguageTags()] * len(sources) if tags is None else tags
+    results: list[list[Hypothesis]] = [[] for _ in sources]
+    lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
+    for indices in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
+        rows = [torch.tensor([*sources[i], tags[i].src_end]) for i in indices]
+        starts = torch.tensor([tags[i].tgt_begin for i in indices], device=device)
+        src = pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
+        src_lengths = torch.tensor([len(row) for row in rows], device=device)
+        for i, hypotheses in zip(indices, search(model, src, src_lengths, starts), strict=True):
+            results[i] = hypotheses
+    return results

@@ -1,0 +1,90 @@
+"""Hypotheses of beam search: the finished ones that are returned, and the live ones that are still extended."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from triptych.contract.vocabulary import EOS, PAD
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation of a sentence.
+
+    Attributes:
+        tokens: target ids without ``<s>`` (or the language tag in its place) and without ``</s>``.
+        score: log-probability divided by the length penalty; hypotheses are ranked by it, higher is better.
+        log_probability: natural logarithm of the probability of the generated tokens, including ``</s>`` if the model
+            generated it.
+    """
+
+    tokens: list[int]
+    score: float
+    log_probability: float
+
+
+@dataclass
+class Beams:
+    """Hypotheses of the sentences of a batch that are still searched.
+
+    A sentences, W live hypotheses a sentence (1 before the first step), N finished hypotheses kept a sentence, n tokens
+    generated so far.
+
+    Attributes:
+        sentence: (A,) row of each sentence in the batch.
+        limit: (A,) maximum number of generated tokens, including ``</s>``.
+        tokens: (A, W, 1 + n) live hypotheses, the most probable first; each starts with ``<s>`` or a language tag.
+        log_probs: (A, W) log-probabilities of the live hypotheses.
+        best_tokens: (A, N, 1 + n) the best finished hypotheses, best first, padded with ``<pad>``.
+        best_scores: (A, N) their scores; -inf where fewer than N have finished.
+        best_log_probs: (A, N) their log-probabilities.
+    """
+
+    sentence: Tensor
+    limit: Tensor
+    tokens: Tensor
+    log_probs: Tensor
+    best_tokens: Tensor
+    best_scores: Tensor
+    best_log_probs: Tensor
+
+    @classmethod
+    def initial(cls, first_tokens: Tensor, limit: Tensor, n_best: int) -> Beams:
+        """Return one empty live hypothesis a sentence, and no finished ones.
+
+        Args:
+            first_tokens: (B,) token that each translation starts with; it is not part of the translation.
+            limit: (B,) maximum number of generated tokens.
+            n_best: N, finished hypotheses kept a sentence.
+        """
+        num_sentences, device = len(first_tokens), first_tokens.device
+        no_scores = torch.full((num_sentences, n_best), -math.inf, device=device)
+        return cls(
+            sentence=torch.arange(num_sentences, device=device),
+            limit=limit,
+            tokens=first_tokens.view(num_sentences, 1, 1),
+            log_probs=torch.zeros(num_sentences, 1, device=device),
+            best_tokens=torch.full((num_sentences, n_best, 1), PAD, device=device),
+            best_scores=no_scores,
+            best_log_probs=no_scores,
+        )
+
+    def select(self, sentences: Tensor) -> Beams:
+        """Return the beams of some sentences, given their positions (A',) along the first dimension."""
+        return Beams(**{name: tensor.index_select(0, sentences) for name, tensor in vars(self).items()})
+
+    def hypotheses(self) -> list[list[Hypothesis]]:
+        """Return the finished hypotheses of each sentence, best first."""
+        rows = zip(self.best_tokens.tolist(), self.best_scores.tolist(), self.best_log_probs.tolist(), strict=True)
+        return [
+            [
+                Hypothesis([token for token in tokens[1:] if token not in (PAD, EOS)], score, log_prob)
+                for tokens, score, log_prob in zip(*row, strict=True)
+                if score > -math.inf
+            ]
+            for row in rows
+        ]

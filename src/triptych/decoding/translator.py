@@ -1,0 +1,184 @@
+"""A trained model that translates and scores text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+
+from triptych.contract.batch import Batch
+from triptych.contract.model import AttentionMap, TranslationModel
+from triptych.contract.vocabulary import LanguageTags
+from triptych.data.batching import plan_sorted
+from triptych.data.directions import Direction, Directions
+from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.batches import decode
+from triptych.decoding.beams import Hypothesis
+from triptych.decoding.search import Search, evaluation_mode
+from triptych.errors import UserError
+from triptych.kernels.linear_cross_entropy import linear_cross_entropy
+
+
+class Translator:
+    """A model with its tokenizer: text in, text or scores out.
+
+    Wherever a method has a ``direction`` (source and target language), None stands for the direction of the test sets.
+    A direction with a source or target language that the model was not trained on raises ``UserError``.
+
+    Wherever a method has ``search_tokens``, it is the maximum number of tokens a batch, including padding. It changes
+    memory and speed only.
+
+    Args:
+        model: the trained model; it stays on its device.
+        tokenizer: the tokenizer that the model was trained with.
+        directions: the directions that the model was trained on, and the one of the test sets.
+        search: how to translate where a method is given no other search.
+
+    Attributes:
+        device: the device of the model.
+    """
+
+    def __init__(
+        self, *, model: TranslationModel, tokenizer: Tokenizer, directions: Directions, search: Search
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.directions = directions
+        self.search = search
+        self.device = next(model.parameters()).device
+
+    def tags(self, direction: Direction | None = None) -> LanguageTags:
+        """Return the tokens that end the sources and start the targets of a direction.
+
+        Raises:
+            UserError: a language that the model was not trained on.
+        """
+        src, tgt = direction or self.directions.tested
+        self.directions.require(src, tgt)
+        return self.tokenizer.tags(src, tgt) if self.directions.several else LanguageTags()
+
+    def translate(
+        self,
+        lines: Iterable[str],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[str]:
+        """Return the best translation of each line, in the order given; an empty line stays empty."""
+        return [best[0][0] if best else "" for best in self.n_best(lines, search, search_tokens, direction)]
+
+    def n_best(
+        self,
+        lines: Iterable[str],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[list[tuple[str, float]]]:
+        """Return up to ``search.n_best`` translations of each line with their scores, best first.
+
+        The score is the log-probability divided by the length penalty. An empty line has no translations.
+        """
+        found = self._decode(_as_list(lines), search, search_tokens, direction)
+        return [[(self._text(hypothesis), hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
+
+    def score(
+        self,
+        src: Iterable[str],
+        tgt: Iterable[str],
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[float]:
+        """Return log p(target | source) of each pair in nats, including ``</s>``.
+
+        Raises:
+            UserError: the numbers of sources and targets differ, or one of them is a string instead of a list.
+        """
+        return self.score_ids(*self._encode_pairs(src, tgt), search_tokens, direction)
+
+    @torch.inference_mode()
+    def score_ids(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[float]:
+        """Return log p(target | source) of each pair in nats, including ``</s>``, given ids without special ids."""
+        lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
+        scores, tags = np.empty(len(sources)), self.tags(direction)
+        with evaluation_mode(self.model):
+            for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
+                pairs = [sources[i] for i in rows], [targets[i] for i in rows]
+                batch = Batch.from_ids(*pairs, tags=[tags] * len(rows))
+                prediction = self.model(batch.to(self.device))
+                hidden, ids = prediction.hidden[prediction.num_source :], prediction.targets[prediction.num_source :]
+                ones = torch.ones_like(ids, dtype=torch.float32)
+                _, nll = linear_cross_entropy(hidden, prediction.weight, ids, ones, ones * 0)
+                nll_of_pairs = nll.double().split((batch.tgt_lengths - 1).tolist())
+                scores[rows] = [-float(tokens.sum()) for tokens in nll_of_pairs]
+        return scores.tolist()
+
+    def attention(
+        self,
+        src: Iterable[str],
+        tgt: Iterable[str] | None = None,
+        search: Search | None = None,
+        direction: Direction | None = None,
+    ) -> list[AttentionMap]:
+        """Return the attention weights of sentence pairs, computed with teacher forcing in one batch.
+
+        Args:
+            src: source lines.
+            tgt: a target line for each of them; None for the model's own translations.
+            search: how to translate if ``tgt`` is None.
+            direction: source and target language.
+
+        Returns:
+            One map for each kind of attention; its weights are (pairs, layers, heads, queries, keys). The list is empty
+            if the model has no attention or there are no pairs.
+
+        Raises:
+            UserError: the numbers of sources and targets differ, or one of them is a string instead of a list.
+        """
+        src = _as_list(src)
+        if tgt is None:
+            found = self._decode(src, search, 4096, direction)
+            ids = self.tokenizer.encode(src, "src"), [best[0].tokens if best else [] for best in found]
+        else:
+            ids = self._encode_pairs(src, tgt)
+        if not src:
+            return []
+        batch = Batch.from_ids(*ids, tags=[self.tags(direction)] * len(src)).to(self.device)
+        with torch.no_grad(), evaluation_mode(self.model):
+            return self.model.attention_maps(batch)
+
+    def _decode(
+        self, lines: list[str], search: Search | None, search_tokens: int, direction: Direction | None
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each line, best first; none for an empty line."""
+        filled = [i for i, line in enumerate(lines) if line.strip()]
+        sources = self.tokenizer.encode([lines[i] for i in filled], "src")
+        tags = [self.tags(direction)] * len(sources)
+        found = decode(self.model, sources, search or self.search, search_tokens, self.device, tags)
+        results: list[list[Hypothesis]] = [[] for _ in lines]
+        for i, hypotheses in zip(filled, found, strict=True):
+            results[i] = hypotheses
+        return results
+
+    def _text(self, hypothesis: Hypothesis) -> str:
+        """Return the text of a translation, with spaces for line breaks, which byte fallback can generate."""
+        return " ".join(self.tokenizer.decode([hypothesis.tokens], "tgt")[0].splitlines())
+
+    def _encode_pairs(self, src: Iterable[str], tgt: Iterable[str]) -> tuple[list[list[int]], list[list[int]]]:
+        src, tgt = _as_list(src), _as_list(tgt)
+        if len(src) != len(tgt):
+            raise UserError(f"there are {len(src)} sources and {len(tgt)} targets; give as many of each.")
+        return self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")
+
+
+def _as_list(lines: Iterable[str]) -> list[str]:
+    """Raise ``UserError`` for a single string, which would be taken for a list of its characters."""
+    if isinstance(lines, str):
+        raise UserError(f"a single string was given instead of a list of lines; give [{lines[:30]!r}].")
+    return list(lines)

@@ -1,0 +1,82 @@
+"""Translate and score one split with a trained run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from triptych.data.corpus import Corpus
+from triptych.errors import UserError
+from triptych.evaluation.metrics import Metric
+from triptych.evaluation.splits import evaluate_split, save_evaluation
+from triptych.runs.run import Run
+
+
+@dataclass(frozen=True)
+class RunEvaluation:
+    """Scores of a split, and where its translations were written.
+
+    Attributes:
+        split: name of the split.
+        checkpoint: name of the checkpoint that was used.
+        scores: as ``test.<split>`` of result.json.
+        metrics: what tables call each metric, by the name of its score.
+        translations: path of the translations; references, sources and scores lie beside it.
+    """
+
+    split: str
+    checkpoint: str
+    scores: dict[str, Any]
+    metrics: dict[str, str]
+    translations: Path
+
+
+def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, search_tokens: int) -> RunEvaluation:
+    """Translate and score a split, and keep scores and translations in the run's folder, one set for each search.
+
+    Args:
+        run: trained.
+        split: ``validation``, or a test set of the run's data.
+        search: configuration of how to translate; ``metric`` likewise of the metrics, by their names.
+        search_tokens: padded source tokens translated at a time.
+
+    Raises:
+        UserError: a split that the run's data does not have, or text that is not what the run was trained with.
+    """
+    how = instantiate(search)
+    metrics: dict[str, Metric] = {str(name): instantiate(node) for name, node in metric.items()}
+    translator = run.translator
+    corpus = instantiate(run.config.data)
+    check_text(run, corpus)
+    if split not in corpus.splits:
+        raise UserError(f"split={split} is unknown; the run's data has {', '.join(corpus.splits)}.")
+    found = evaluate_split(
+        translator,
+        corpus,
+        split,
+        metrics=metrics,
+        search=how,
+        search_tokens=search_tokens,
+        length_edges=run.config.length_edges,
+        checkpoint=run.checkpoint,
+    )
+    limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}"
+    name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}"
+    save_evaluation(found, run.files, name)
+    names = {key: one.name for key, one in metrics.items()}
+    return RunEvaluation(split, run.checkpoint, found.scores, names, run.files.translations / f"{name}.txt")
+
+
+def check_text(run: Run, corpus: Corpus) -> None:
+    """Raise ``UserError`` if the text that a finished run was trained with has changed since."""
+    if run.files.result.exists():
+        then = run.result["data"]["fingerprint"]
+        if then != corpus.fingerprint:
+            raise UserError(
+                f"run={run.folder} was trained with other text (fingerprint {then}) than its data configuration finds "
+                f"now ({corpus.fingerprint}); put its files back, and start from the folder that it was trained from."
+            )

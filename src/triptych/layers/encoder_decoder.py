@@ -1,0 +1,113 @@
+"""What every encoder and every decoder offers, so that any two of them make a model.
+
+B sentences, S source and T target positions, E features of an embedded token, M features of a memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from triptych.contract.decoder_state import DecoderState
+from triptych.layers.sequence_layout import SequenceLayout
+
+RecurrentState = tuple[Tensor, ...]
+"""The state of one recurrent layer, each tensor (B, H): (h, c) of an LSTM, (h,) of a GRU."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an encoder makes of the sources.
+
+    Attributes:
+        vectors: a vector per source token, padded (B, S, M) or end to end (R, M): as the encoder has them.
+        layout: of the sources.
+        final_states: the last state of each layer, from the bottom; empty for an encoder that has none.
+    """
+
+    vectors: Tensor
+    layout: SequenceLayout
+    final_states: Sequence[RecurrentState] = ()
+
+    def padded(self) -> Tensor:
+        """Return the vectors as (B, S, M). What stands on padding says nothing."""
+        return self.vectors if self.vectors.dim() == 3 else self.layout.pad(self.vectors)
+
+    def end_to_end(self) -> Tensor:
+        """Return the vectors as rows (R, M)."""
+        return self.vectors if self.vectors.dim() == 2 else self.layout.unpad(self.vectors)
+
+    def mean(self) -> Tensor:
+        """Return the mean vector of each source, (B, M)."""
+        is_token = self.layout.is_token.unsqueeze(-1)
+        return self.padded().masked_fill(~is_token, 0).sum(1) / is_token.sum(1)
+
+
+class Encoder(nn.Module, ABC):
+    """The half of a model that reads the source.
+
+    Attributes:
+        embedding_size: E.
+        memory_size: M.
+        final_state_sizes: features of each layer's last state, from the bottom; empty for an encoder that has none.
+        widens: whether positions of a batch are best padded to a multiple of ``COLUMNS``.
+    """
+
+    embedding_size: int
+    memory_size: int
+    final_state_sizes: Sequence[int] = ()
+    widens: ClassVar[bool] = False
+
+    @abstractmethod
+    def forward(self, tokens: Tensor, layout: SequenceLayout) -> Memory:
+        """Encode embedded sources (B, S, E)."""
+
+    @abstractmethod
+    def flops(self, src_length: int) -> int:
+        """Count the floating-point operations of one source, as ``TranslationModel.flops`` does."""
+
+    def check_length(self, length: int) -> None:
+        """Raise ``UserError`` if a source of this length is too long."""
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile what training repeats; by default, nothing."""
+
+
+class Decoder(nn.Module, ABC):
+    """The half of a model that writes the target.
+
+    Its constructor is called with ``encoder=…``, whose sizes it may need.
+
+    Attributes:
+        embedding_size: E, of embedded tokens and of hidden vectors.
+        widens: as of an ``Encoder``.
+    """
+
+    embedding_size: int
+    widens: ClassVar[bool] = False
+
+    @abstractmethod
+    def forward(self, tokens: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
+        """Decode with teacher forcing: embedded targets (B, T, E) to the hidden vectors of their N tokens, (N, E)."""
+
+    @abstractmethod
+    def start(self, memory: Memory) -> DecoderState:
+        """Return the state before the first step."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Run one step as ``TranslationModel.step`` does: embedded tokens (A * W, E) to hidden vectors (A * W, E)."""
+
+    @abstractmethod
+    def flops(self, src_length: int, steps: int) -> int:
+        """Count the floating-point operations of so many steps over one source, without the output projection."""
+
+    def check_length(self, length: int) -> None:
+        """Raise ``UserError`` if a target of this length is too long."""
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile what training repeats; by default, nothing."""

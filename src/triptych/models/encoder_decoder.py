@@ -1,0 +1,99 @@
+"""A model of any encoder and any decoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from triptych.contract.batch import Batch, Prediction
+from triptych.contract.decoder_state import DecoderState
+from triptych.contract.model import AttentionMap, TranslationModel
+from triptych.layers.embedding import TiedEmbeddings
+from triptych.layers.encoder_decoder import Decoder, Encoder
+from triptych.layers.recording import record_attention
+from triptych.layers.sequence_layout import SequenceLayout, pad_to, widen
+
+Embedded = tuple[Tensor, SequenceLayout]
+
+SIDES = {"encoder": ("src", "src"), "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}
+"""Queries and keys of each kind of attention."""
+
+
+class EncoderDecoder(TranslationModel):
+    """The encoder turns the source into a memory; the decoder writes the target from it.
+
+    Args:
+        embeddings: of both sides, and the output projection.
+        encoder: reads the source.
+        decoder: writes the target.
+    """
+
+    def __init__(self, embeddings: TiedEmbeddings, encoder: Encoder, decoder: Decoder) -> None:
+        super().__init__()
+        self.embeddings = embeddings
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(self, batch: Batch) -> Prediction:
+        self.check_lengths(batch.src.shape[1], batch.tgt.shape[1])
+        (src, src_layout), (tgt, tgt_layout) = self.embed(batch)
+        memory = self.encoder(src, src_layout)
+        return Prediction(
+            hidden=self.decoder(tgt, tgt_layout, memory),
+            weight=self.embeddings.output_weight,
+            targets=tgt_layout.tokens(pad_to(batch.tgt[:, 1:], tgt.shape[1])),
+            num_source=0,
+        )
+
+    def embed(self, batch: Batch) -> tuple[Embedded, Embedded]:
+        """Embed both sides: tokens (B, S or T - 1, E), and their layouts."""
+        return self._embed_source(batch), self._embed_target(batch)
+
+    def _embed_source(self, batch: Batch) -> Embedded:
+        src = widen(batch.src) if self.encoder.widens else batch.src
+        return self.embeddings.source(src, batch.src_lengths, batch.host_lengths[0])
+
+    def _embed_target(self, batch: Batch) -> Embedded:
+        tgt = widen(batch.tgt[:, :-1]) if self.decoder.widens else batch.tgt[:, :-1]
+        return self.embeddings.target(tgt, batch.tgt_lengths - 1, batch.host_lengths[1] - 1)
+
+    def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
+        self.encoder.check_length(src.shape[1])
+        tokens, layout = self.embeddings.source(src, src_lengths, src_lengths.numpy(force=True))
+        return self.decoder.start(self.encoder(tokens, layout))
+
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        hidden, state = self.decoder.step(self.embeddings.next_tokens(tokens), state)
+        return hidden @ self.embeddings.output_weight.T, state
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        self.encoder.compile(*args, **kwargs)
+        self.decoder.compile(*args, **kwargs)
+
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        with torch.no_grad(), record_attention(self) as weights:
+            self(batch)
+        ids, maps = {"src": batch.src, "tgt": batch.tgt[:, :-1]}, []
+        for name, layers in weights.items():
+            (query, key), stacked = SIDES[name], torch.stack(layers, 1)
+            queries, keys = stacked.shape[-2:]
+            maps.append(AttentionMap(name, stacked, pad_to(ids[query], queries), pad_to(ids[key], keys), query, key))
+        return maps
+
+    def flops(self, src_length: int, tgt_length: int) -> int:
+        steps = tgt_length - 1
+        return (
+            self.encoder.flops(src_length)
+            + self.decoder.flops(src_length, steps)
+            + 2 * steps * self.embeddings.output_weight.numel()
+        )
+
+    def check_lengths(self, src_length: int, tgt_length: int) -> None:
+        self.encoder.check_length(src_length)
+        self.decoder.check_length(tgt_length - 1)
+
+    @property
+    def embedding_parameters(self) -> int:
+        return self.embeddings.num_parameters

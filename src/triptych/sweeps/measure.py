@@ -1,0 +1,92 @@
+"""Measure speed and activation memory of a training on this machine."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+import lightning
+import numpy as np
+from lightning.pytorch.callbacks import Callback
+from omegaconf import DictConfig
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from triptych.contract.batch import Batch
+from triptych.data.corpus import TRAIN
+from triptych.kernels.malloc import keep_freed_memory
+from triptych.training.build import TrainingParts, build_trainer, compile_parts, fast_training, silence_lightning
+
+SAMPLE_TOKENS = 1000
+"""Padded tokens of the batch that activations are measured with."""
+
+
+def measured_speed(config: DictConfig, parts: TrainingParts, steps: int) -> float:
+    """Train for some optimizer steps, and return source and target tokens per second of all ranks together.
+
+    The median over the steps after the first quarter. Training, but without validation, logs and checkpoints.
+    """
+    silence_lightning()
+    keep_freed_memory()
+    rates = TokenRates()
+    callbacks = [*fast_training(config), rates]
+    trainer = build_trainer(config, steps=steps, devices=1, callbacks=callbacks, folder=None, validate=False)
+    compile_parts(config, parts.module, trainer.strategy.root_device)
+    trainer.fit(parts.module, datamodule=parts.data)
+    ranks = config.strategy.devices * config.strategy.num_nodes
+    return ranks * statistics.median(rates.found[len(rates.found) // 4 :])
+
+
+class TokenRates(Callback):
+    """Source and target tokens per second of each optimizer step, from the end of the one before.
+
+    Attributes:
+        found: a rate for each step.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[float] = []
+        self._tokens = 0
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._last = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self._tokens += int((batch.host_lengths - 1).sum())
+        if (batch_idx + 1) % trainer.accumulate_grad_batches:
+            return
+        outputs["loss"].item()  # waits for the device
+        now = time.perf_counter()
+        self.found.append(self._tokens / (now - self._last))
+        self._last, self._tokens = now, 0
+
+
+def activation_bytes(parts: TrainingParts, batch_tokens: int) -> int:
+    """Estimate the memory that a batch keeps for its backward pass: measure a small one and scale by padded tokens."""
+    store = parts.stores[TRAIN]
+    longest = store.lengths.max(1)
+    rows = np.flatnonzero(longest <= np.median(longest))[: max(1, int(SAMPLE_TOKENS / np.median(longest)))]
+    pairs = [store.pair(int(row)) for row in rows]
+    batch = Batch.from_ids([src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs])
+    parameters = list(parts.model.parameters())
+    weights = {parameter.untyped_storage()._cdata for parameter in parameters}
+    vocabulary_size = len(parts.tokenizer.vocabulary_pieces("tgt"))
+    # The output matrix's gradient, which the loss keeps, does not grow with the batch.
+    constant = {p.untyped_storage().nbytes() for p in parameters if len(p) == vocabulary_size}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in weights and storage.nbytes() not in constant:
+            kept[storage._cdata] = storage.nbytes()
+        return tensor
+
+    model = parts.model.cpu().train()
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = parts.loss.cpu()(model(batch), batch.step_tokens, 0.0)
+    del loss
+    padded = max(batch.src.numel(), batch.tgt.numel())
+    return int(sum(kept.values()) * batch_tokens / padded)

@@ -1,0 +1,65 @@
+"""How far training is: a bar in a terminal, a line for each validation elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, ClassVar
+
+import lightning
+from lightning.pytorch.callbacks import Callback, RichProgressBar
+
+logger = logging.getLogger(__name__)
+
+
+class ProgressValues:
+    """Figures that describe a training while it runs, as text."""
+
+    SHOWN: ClassVar = {
+        "loss": ("train/loss", "{:.3f}"),
+        "tokens/s": ("train/tokens_per_second", "{:,.0f}"),
+        "perplexity": ("validation/perplexity", "{:.2f}"),
+        "bleu": ("validation/bleu", "{:.1f}"),
+    }
+
+    def __init__(self, trainer: lightning.Trainer) -> None:
+        self.start = (time.perf_counter(), trainer.global_step)
+
+    def values(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> dict[str, str]:
+        """Return loss, tokens per second, the latest validation, and minutes and seconds left of the whole budget."""
+        latest = getattr(module, "latest", {})
+        values = {name: form.format(latest[key]) for name, (key, form) in self.SHOWN.items() if key in latest}
+        done = trainer.global_step - self.start[1]
+        if done:
+            left = (trainer.max_steps - trainer.global_step) * (time.perf_counter() - self.start[0]) / done
+            values["left"] = f"{int(left) // 60}:{int(left) % 60:02d}"
+        return values
+
+
+class ProgressLines(Callback):
+    """Log one line for each validation."""
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._progress = ProgressValues(trainer)
+
+    def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        values = ", ".join(f"{name} {value}" for name, value in self._progress.values(trainer, pl_module).items())
+        logger.info("step %s/%s: %s", f"{trainer.global_step:,}", f"{trainer.max_steps:,}", values)
+
+
+class ProgressBar(RichProgressBar):
+    """Lightning's bar, with our figures beside it."""
+
+    def configure_columns(self, trainer: lightning.Trainer) -> list[Any]:
+        """Return description, bar and step count alone; the figures already give speed and time left."""
+        return super().configure_columns(trainer)[:3]
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        return "Training  "
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        super().on_train_start(trainer, pl_module)
+        self._progress = ProgressValues(trainer)
+
+    def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
+        return dict(self._progress.values(trainer, pl_module))

@@ -1,0 +1,83 @@
+"""Save and stop on Ctrl-C and SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import Callback
+
+from triptych.training.distributed import all_gather
+
+STEPS_BETWEEN_CHECKS = 20
+"""Optimizer steps after which several ranks agree on whether one of them got a signal."""
+TERMINATED = 128 + signal.SIGTERM
+"""Exit status of a process that SIGTERM has stopped, as schedulers expect it."""
+
+
+class SaveOnSignal(Callback):
+    """End training after the current optimizer step on Ctrl-C or SIGTERM, with nothing lost.
+
+    A second signal ends it at once. Signals reach only the main thread: in another one this callback does nothing.
+
+    Args:
+        path: of the checkpoint to save.
+
+    Raises:
+        KeyboardInterrupt: after Ctrl-C.
+        SystemExit: after SIGTERM, with the status ``TERMINATED``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.received = 0
+        self._handlers_before: dict[signal.Signals, Any] = {}
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Replace Lightning's handlers, which stop training without saving."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._handlers_before[number] = signal.signal(number, self._receive)
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        alone = trainer.world_size == 1
+        step_begins = batch_idx % trainer.accumulate_grad_batches == 0
+        due = step_begins and (alone or trainer.global_step % STEPS_BETWEEN_CHECKS == 0)
+        if due and (received := max(all_gather(self.received))):
+            # Lightning has counted this batch as ready; without this, later validations would come a step early.
+            trainer.fit_loop.epoch_loop.batch_progress.total.ready -= 1
+            trainer.save_checkpoint(self.path)
+            self._stop(received)
+
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Stop before the test sets are translated; the last step is saved already."""
+        if received := max(all_gather(self.received)):
+            self._stop(received)
+
+    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        self._restore_handlers()
+
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        self._restore_handlers()
+
+    def _restore_handlers(self) -> None:
+        while self._handlers_before:
+            signal.signal(*self._handlers_before.popitem())
+
+    def _receive(self, number: int, _: Any) -> None:
+        if self.received:
+            self._stop(number)
+        self.received = number
+
+    def _stop(self, number: int) -> None:
+        if number == signal.SIGTERM:
+            raise SystemExit(TERMINATED)
+        raise KeyboardInterrupt

@@ -1,0 +1,44 @@
+"""Checks that need the text or the model, made before the run's folder exists."""
+
+from __future__ import annotations
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from triptych.data.batching import unique_length_pairs
+from triptych.data.corpus import TRAIN
+from triptych.errors import UserError
+from triptych.training.build import TrainingParts
+
+
+def check_lengths(config: DictConfig, parts: TrainingParts) -> None:
+    """Check that the model takes every pair, and the longest translation of every sentence that will be translated.
+
+    Raises:
+        UserError: a pair is too long for the model's positions.
+    """
+    search = instantiate(config.search)
+    for split, store in parts.stores.items():
+        hops = 0 if split == TRAIN else len(parts.corpus.sections[split][0].route) - 1
+        for src, tgt in unique_length_pairs(store.lengths)[0].tolist():
+            parts.model.check_lengths(src, tgt)
+            for _ in range(hops):
+                longest = int(search.limit(torch.tensor(src)))
+                parts.model.check_lengths(src, 1 + longest)
+                src = longest  # length of the source of the next hop, </s> counted as well
+
+
+def check_checkpoints(config: DictConfig, steps: int) -> None:
+    """Check that a training of so many steps validates often enough to keep the checkpoints that are to be kept.
+
+    Raises:
+        UserError: it does not.
+    """
+    keep, every = config.checkpoint.keep, config.validation.every
+    validations = -(-steps // every)
+    if keep > validations:
+        raise UserError(
+            f"checkpoint.keep={keep} needs as many validations, and {steps:,} steps with validation.every={every} make "
+            f"{validations}; lower one of the two."
+        )

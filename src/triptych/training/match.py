@@ -1,0 +1,115 @@
+"""``match=parameters`` and ``match=flops``: solve for sizes, so that models of equal size are compared."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from triptych.accounting.parameters import count_parameters
+from triptych.config.composition import RunConfig, compose_unchecked
+from triptych.config.validation import build_without_values
+from triptych.contract.vocabulary import Vocabulary
+from triptych.data.batching import Lengths
+from triptych.errors import UserError, require_one_of
+from triptych.runs.identity import identifying_overrides
+
+TOLERANCE = 0.02
+LARGEST = 2**16
+"""Largest value of a size that is solved for."""
+LAMBDA_SAMPLES = 1000
+"""Points of training at which lambda is evaluated, to know for how long the loss predicts the source."""
+SAMPLED_PAIRS = 1000
+"""Number of sentence pairs whose FLOPs are made equal."""
+
+
+def reference_model(run_config: RunConfig) -> dict[str, Any] | None:
+    """Return the configuration of the model that ``match`` compares with, without the arm's changes to its own model.
+
+    Raises:
+        UserError: ``match.by`` is neither ``parameters`` nor ``flops``.
+    """
+    match = run_config.config.match
+    if match is None:
+        return None
+    require_one_of(("parameters", "flops"), "match", by=match.by)
+    given = identifying_overrides(run_config.overrides)
+    kept = [one for one in given if re.split(r"[./=]", one.lstrip("+~"))[0] not in ("model", "arm")]
+    reference = compose_unchecked([*kept, f"model={match.reference}"]).config
+    plain: Any = OmegaConf.to_container(reference.model, resolve=True)
+    return plain
+
+
+def matched_sizes(
+    config: DictConfig, reference: Mapping[str, Any], vocabulary: Vocabulary, lengths: Lengths
+) -> dict[str, int]:
+    """Solve for the sizes that bring a model within ``TOLERANCE`` of the reference.
+
+    The first group of ``TranslationModel.sizes`` that can do it is enough. Otherwise that group stays at its nearest
+    value and the next one makes up the rest. FLOPs are counted as in training by ``config.loss``.
+
+    Args:
+        config: of the run.
+        reference: ``reference_model``.
+        vocabulary: of the tokenizer.
+        lengths: (n, 2) source and target tokens of some pairs, to count FLOPs per token.
+
+    Returns:
+        Constructor arguments and their values; empty if the model is within the tolerance as it is.
+
+    Raises:
+        UserError: no sizes bring the model there.
+    """
+    model: Any = OmegaConf.to_container(config.model, resolve=True)
+    measure = _measure(config, vocabulary, lengths)
+    wanted = measure(reference)
+    sizes: dict[str, int] = {}
+    if abs(measure(model) / wanted - 1) <= TOLERANCE:
+        return {}
+    for group in build_without_values(model, vocabulary).sizes:
+
+        def measure_size(size: int, given: Any = model | sizes, group: tuple[str, ...] = group) -> float:
+            return measure({**given, **dict.fromkeys(group, size)})
+
+        sizes |= dict.fromkeys(group, nearest_size(measure_size, wanted))
+        if abs(measure(model | sizes) / wanted - 1) <= TOLERANCE:
+            return sizes
+    reached = f"the nearest has {measure(model | sizes):,.0f}" if sizes else "it has no sizes to change"
+    raise UserError(
+        f"match={config.match.by} cannot bring {model['_target_'].rpartition('.')[2]} to the {wanted:,.0f} of "
+        f"{config.match.reference}; {reached}."
+    )
+
+
+def _measure(config: DictConfig, vocabulary: Vocabulary, lengths: Lengths) -> Callable[[Any], float]:
+    """Return a function from a model's configuration to its non-embedding parameters, or its FLOPs per token."""
+    autoencode = instantiate(config.loss).autoencode
+    skipped = sum(autoencode(step / LAMBDA_SAMPLES) == 0 for step in range(LAMBDA_SAMPLES)) / LAMBDA_SAMPLES
+    pairs = Counter(map(tuple, lengths.tolist()))
+
+    def measure(model: Any) -> float:
+        built = build_without_values(model, vocabulary)
+        if config.match.by == "parameters":
+            return count_parameters(built).non_embedding
+        flops = (
+            count * (built.flops(src, tgt) - skipped * built.source_prediction_flops(src))
+            for (src, tgt), count in pairs.items()
+        )
+        return sum(flops) / int(lengths.sum())
+
+    return measure
+
+
+def nearest_size(measure: Callable[[int], float], wanted: float) -> int:
+    """Return the size from 1 to ``LARGEST`` whose measure, which grows with it, is nearest to the one wanted."""
+    low, high = 1, 2
+    while high < LARGEST and measure(high) < wanted:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if measure(middle) < wanted else (low, middle)
+    return min(low, high, key=lambda size: abs(measure(size) - wanted))

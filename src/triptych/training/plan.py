@@ -1,0 +1,105 @@
+"""What follows from a run's configuration before anything is built: its text, its hashes and its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra.utils import instantiate
+
+from triptych import __version__
+from triptych.config.composition import RunConfig
+from triptych.data.corpus import Corpus
+from triptych.errors import UserError
+from triptych.files import require_folder
+from triptych.runs.folder import FORMAT, RunFolder, RunRecord, find_run, read_record
+from triptych.runs.identity import SCORING, config_hash, plain_name
+from triptych.runs.versions import versions
+from triptych.training.match import reference_model
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """One run, planned.
+
+    Attributes:
+        run_config: what the user asked for.
+        corpus: text of the run.
+        reference: configuration of the model whose size ``match`` copies; None without ``match``.
+        config_hash: identifies what the run computes; ``training_hash`` identifies its training alone.
+        folder: of the run, which need not exist yet.
+        sweep: name that the runs of a sweep share; None for a run by itself.
+        label: what a sweep calls the arm; None for a run by itself.
+    """
+
+    run_config: RunConfig
+    corpus: Corpus
+    reference: dict[str, Any] | None
+    config_hash: str
+    training_hash: str
+    folder: RunFolder
+    sweep: str | None
+    label: str | None
+
+    @property
+    def record(self) -> RunRecord:
+        """What run.json says of the run."""
+        return RunRecord(
+            format=FORMAT,
+            version=__version__,
+            name=self.folder.path.name,
+            label=self.label or self.folder.path.name,
+            overrides=self.run_config.overrides,
+            config_hash=self.config_hash,
+            training_hash=self.training_hash,
+            versions=versions(),
+        )
+
+
+def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | None = None) -> RunPlan:
+    """Read the text of a run and find its folder.
+
+    Args:
+        run_config: what the user asked for.
+        sweep: name that the runs of a sweep share.
+        label: what the sweep calls the arm.
+
+    Raises:
+        UserError: text that cannot be read, a folder that cannot be written, or a name that another run has.
+    """
+    config = run_config.config
+    output = Path(config.output).expanduser()
+    for place in (output, Path(config.cache).expanduser()):
+        require_folder(place)
+    reference = reference_model(run_config)
+    corpus = instantiate(config.data)
+    whole = config_hash(config, corpus.fingerprint, reference=reference)
+    training = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=SCORING)
+    folder = find_run(output, whole) or _new_folder(output, run_config, label, whole)
+    return RunPlan(run_config, corpus, reference, whole, training, folder, sweep, label)
+
+
+def _new_folder(output: Path, run_config: RunConfig, label: str | None, config_hash: str) -> RunFolder:
+    """Name a run's folder: as the user says, else by the arm's label, else by model, data and hash.
+
+    Raises:
+        UserError: the user's name has characters that a folder's name should not have, or belongs to another run.
+    """
+    name = run_config.config.name
+    if name is not None and name != plain_name(name):
+        raise UserError(f"name={name} is no plain name; use letters, digits, '.', '_' and '-', at most 80 of them.")
+    if name and label is None:
+        folder = RunFolder(output / name)
+        if folder.path.exists():
+            other = read_record(folder).config_hash
+            raise UserError(
+                f"{folder.path} is another run (its configuration has hash {other}, this one {config_hash}); give "
+                "another name=… or output=…."
+            )
+        return folder
+    default = "-".join(plain_name(run_config.choices[group]) for group in ("model", "data"))
+    wanted = "-".join(part for part in (name, label) if part)
+    if wanted and not (output / wanted).exists():
+        return RunFolder(output / wanted)
+    return RunFolder(output / f"{wanted or default}-{config_hash}")

@@ -1,0 +1,82 @@
+"""What result.json says of a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from triptych import __version__
+from triptych.accounting.cost import training_cost
+from triptych.accounting.parameters import count_parameters
+from triptych.runs.folder import started_by_other_code
+from triptych.runs.versions import versions
+from triptych.training.build import TrainingParts
+from triptych.training.data_seen import DataSeen
+from triptych.training.plan import RunPlan
+
+
+def training_result(
+    plan: RunPlan,
+    parts: TrainingParts,
+    seen: DataSeen,
+    *,
+    device: torch.device,
+    processes: int,
+    compiled: bool,
+    peak_memory: int,
+) -> dict[str, Any]:
+    """Return ``result.json`` without its scores.
+
+    Args:
+        plan: of the run.
+        parts: that trained.
+        seen: data that all ranks have trained on.
+        device: where this process trained; ``processes`` did so together.
+        compiled: whether ``torch.compile`` was used.
+        peak_memory: bytes, the most that this process held while it trained.
+    """
+    corpus, tokenizer, config = plan.corpus, parts.tokenizer, plan.run_config.config
+    total, non_embedding = count_parameters(parts.model)
+    other_code = started_by_other_code(plan.folder)
+    return {
+        "run": plan.folder.path.name,
+        "config_hash": plan.config_hash,
+        "training_hash": plan.training_hash,
+        "version": __version__,
+        "seed": config.seed,
+        "model": {
+            "name": plan.run_config.choices["model"],
+            "parameters": total,
+            "parameters_non_embedding": non_embedding,
+        },
+        "data": {
+            "name": corpus.name,
+            "languages": list(corpus.languages),
+            "fingerprint": corpus.fingerprint,
+            "token_stream": seen.stream.digest,
+            "token_stream_after": seen.digests_by_step,
+        },
+        "tokenizer": {
+            "name": tokenizer.name,
+            "fingerprint": tokenizer.fingerprint,
+            "vocab_size": tokenizer.vocabulary.tgt_size,
+        },
+        "train": {
+            "steps": parts.module.global_step,
+            "tokens_src": seen.tokens_src,
+            "tokens_tgt": seen.tokens_tgt,
+            "compiled": compiled,
+            **training_cost(
+                parts.model,
+                seen.pairs,
+                tokens=seen.tokens_src + seen.tokens_tgt,
+                seconds=parts.module.seconds,
+                device=device,
+                devices=processes,
+                precision=str(config.strategy.precision),
+                peak_memory=peak_memory,
+            ),
+        },
+        "versions": {**versions(), **({"begun": other_code} if other_code else {})},
+    }

@@ -1,0 +1,225 @@
+"""One run from its configuration to its result.json, in six steps: plan, lock, build, fit, record, score."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import lightning
+from omegaconf import OmegaConf
+
+from triptych import kernels
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
+from triptych.config.composition import RunConfig
+from triptych.config.run_values import run_values
+from triptych.config.search_path import own_folders
+from triptych.files import remove_leftovers, replacing
+from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
+from triptych.runs import checkpoints, speeds
+from triptych.runs.folder import (
+    RunFolder,
+    find_trained,
+    read_metrics,
+    started_by_other_code,
+    write_json,
+    write_record,
+)
+from triptych.runs.locks import run_lock
+from triptych.training.build import (
+    TrainingParts,
+    build_callbacks,
+    build_loggers,
+    build_parts,
+    build_trainer,
+    compile_parts,
+    silence_lightning,
+)
+from triptych.training.callbacks.save_on_signal import TERMINATED
+from triptych.training.checks import check_checkpoints, check_lengths
+from triptych.training.devices import claimed_devices, device_of
+from triptych.training.distributed import is_rank_zero
+from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
+from triptych.training.plan import RunPlan, plan_run
+from triptych.training.result import training_result
+from triptych.training.scoring import score_run, score_shared_weights
+
+logger = logging.getLogger(__name__)
+
+
+def train_run(
+    run_config: RunConfig,
+    *,
+    sweep: str | None = None,
+    label: str | None = None,
+    wait: bool = False,
+    on_start: Callable[[RunFolder], None] = lambda folder: None,
+) -> RunFolder:
+    """Train and score one run. A finished run is only named; an interrupted one resumes.
+
+    Args:
+        run_config: what the user asked for.
+        sweep: name that the runs of a sweep share.
+        label: what the sweep calls the arm.
+        wait: for another process that trains this run.
+        on_start: called with the run's folder once this process holds the run's lock.
+
+    Raises:
+        UserError: something in the configuration does not work.
+        RunLocked: another process trains this run, and ``wait`` is False.
+    """
+    plan = plan_run(run_config, sweep=sweep, label=label)
+    folder = plan.folder
+    # The other ranks belong to the run of the first one.
+    lock = run_lock(folder.path, plan.config_hash, wait=wait) if is_rank_zero() else nullcontext()
+    with lock:
+        other_code = started_by_other_code(folder)
+        if folder.result.exists():
+            logger.info("finished before%s: %s", ", by other code" if other_code else "", folder.path)
+            return folder
+        on_start(folder)
+        if other_code:
+            logger.info("%s was begun by other code; give another output=… to train it from the start.", folder.path)
+        values = run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep)
+        with values, kernels.use(run_config.config.strategy.kernels):
+            _train_or_share(plan)
+    logger.info("result: %s", folder.result)
+    return folder
+
+
+def _train_or_share(plan: RunPlan) -> None:
+    """Train the run, unless another one with the same training has weights to share."""
+    config, folder = plan.run_config.config, plan.folder
+    silence_lightning()
+    if is_rank_zero():
+        remove_leftovers(folder.path)
+    give_back_freed_memory()
+    keep_freed_memory()
+    lightning.seed_everything(config.seed, workers=True, verbose=False)
+    for line in plan.corpus.report:
+        logger.info(line)
+    if plan.run_config.processes > 1:
+        _train(plan, config.strategy.devices)
+        return
+    # Of runs that share their weights one trains, and the others wait to score them.
+    with (
+        run_lock(folder.path, f"{plan.training_hash}.training", wait=True),
+        claimed_devices(config.strategy.accelerator, config.strategy.devices) as devices,
+    ):
+        trained = None if folder.last.exists() else find_trained(folder, plan.training_hash)
+        if trained:
+            logger.info("weights of %s", trained.path)
+            score_shared_weights(plan, trained, device_of(config, devices))
+        else:
+            _train(plan, devices)
+
+
+def _train(plan: RunPlan, devices: int | list[int]) -> None:
+    """Build, fit, record and score. Everything is built and checked before the run's folder is made."""
+    config, folder = plan.run_config.config, plan.folder
+    parts = build_parts(config, plan.corpus, plan.reference)
+    check_lengths(config, parts)
+    check_checkpoints(config, parts.data.total_steps)
+    trainer = build_trainer(
+        config,
+        steps=parts.data.total_steps,
+        devices=devices,
+        callbacks=build_callbacks(config, parts, folder),
+        folder=folder.path,
+    )
+    device = trainer.strategy.root_device
+    compiled = compile_parts(config, parts.module, device)
+    trainer.loggers = build_loggers(config, folder)
+    for line in parts.report():
+        logger.info(line)
+    logger.info("run: %s", folder.path)
+    status = "failed"
+    try:
+        peak_memory = fit(plan, parts, trainer)
+        seen = parts.module.data_seen.across_ranks()
+        if trainer.is_global_zero:
+            result = training_result(
+                plan,
+                parts,
+                seen,
+                device=device,
+                processes=trainer.world_size,
+                compiled=compiled,
+                peak_memory=peak_memory,
+            )
+            _finish(plan, result, trainer)
+        status = "success"
+    finally:
+        close_loggers(trainer.loggers, status)
+
+
+def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
+    """Train to the end of the budget, from the last checkpoint if there is one.
+
+    Returns:
+        Most bytes that this process has held.
+    """
+    folder = plan.folder
+    if trainer.is_global_zero:
+        _describe(plan, parts)
+    for log in trainer.loggers:
+        log.log_hyperparams(dashboard_settings(plan))
+    resume = folder.last if folder.last.exists() else None
+    if resume is not None:
+        parts.data.first_step = checkpoints.step_of(resume)
+        logger.info("going on from step %s", f"{parts.data.first_step:,}")
+    device = trainer.strategy.root_device
+    reset_peak_memory(device)
+    if plan.run_config.processes > 1:
+        _let_ranks_start(plan.run_config)
+    try:
+        trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
+    except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
+        saved = checkpoints.step_of(folder.last) if folder.last.exists() else 0
+        logger.info("stopped; the same command goes on from step %s.", f"{saved:,}")
+        if isinstance(stop, SystemExit) and stop.code == TERMINATED:
+            raise
+        raise KeyboardInterrupt from stop
+    return peak_memory_bytes(device)
+
+
+def _describe(plan: RunPlan, parts: TrainingParts) -> None:
+    """Write what the run is into its folder: run.json, the tokenizer, and the configuration with matched sizes."""
+    folder = plan.folder
+    folder.path.mkdir(parents=True, exist_ok=True)
+    parts.tokenizer.save(folder.tokenizer)
+    with replacing(folder.config) as beside:
+        OmegaConf.save(OmegaConf.merge(plan.run_config.config, {"model": parts.sizes}), beside)
+    if not folder.record.exists():
+        write_record(folder, plan.record)
+
+
+def _let_ranks_start(run_config: RunConfig) -> None:
+    """Put the command line of this run in ``sys.argv``, from which Lightning starts the other ranks."""
+    own = [f"--config-dir={path}" for path in own_folders()]
+    program = str(sys.modules["triptych"].__file__).replace("__init__", "__main__")
+    sys.argv = [program, "train", *run_config.overrides, "hydra.mode=RUN", *own]
+
+
+def _finish(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) -> None:
+    """Write down what was trained, score it, and write result.json."""
+    config, folder = plan.run_config.config, plan.folder
+    logged = read_metrics(folder)
+    with replacing(folder.path / "metrics.csv") as beside:
+        logged.to_csv(beside, index=False)
+    write_json(folder.trained, result)
+    try:
+        scores = score_run(config, folder, plan.corpus, trainer.strategy.root_device)
+    except KeyboardInterrupt:
+        logger.info("stopped; the same command translates again, and does not train again.")
+        raise
+    write_json(folder.result, {**result, **scores})
+    trained = result["train"]
+    with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
+        steady = speeds.steady(logged, trained["tokens_per_second"])
+        speeds.record(config, plan.corpus.fingerprint, trained["device"], steady)
+    for dashboard in trainer.loggers[1:]:
+        log_scores(dashboard, scores["test"])
