@@ -64,7 +64,7 @@ def make_run(
     folder = start_run(root, given, overrides)
     name = folder.name
     recipe = sorted(part for part in given[:-9].split(",") if not part.startswith("seed="))
-    config = {"seed": seed, "output": str(root), "run_dir": str(folder), "data": {"seed": seed}, "recipe": recipe}
+    config = {"seed": seed, "output": str(root), "data": {"seed": seed}, "recipe": recipe}
     (folder / "config.yaml").write_text(yaml.safe_dump(config | {"study": study}))
     if lines is not None:
         write_translations(folder, lines, REFERENCES, sources)

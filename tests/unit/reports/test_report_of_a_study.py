@@ -76,8 +76,8 @@ def test_arms_are_read_in_their_order(tmp_path: Path) -> None:
     make_arm(tmp_path, 2, "model=b", run="b", status="failed", reason="no", study=None)
     make_arm(tmp_path, 1, "model=a", "seed=1", status="waiting")
     assert read_arms(tmp_path) == [
-        Arm("table3", 1, ("model=a", "seed=1"), None, "waiting", None),
-        Arm(None, 2, ("model=b",), "b", "failed", "no"),
+        Arm("table3", 1, ("model=a", "seed=1")),
+        Arm(None, 2, ("model=b",), run="b", status="failed", reason="no"),
     ]
     for broken in ("{", "[]", '{"study": null}', '{"overrides": [], "other": 1}'):
         (tmp_path / "arms" / "000-00000000.json").write_text(broken)
