@@ -1,8 +1,10 @@
-"""Runs and sweeps as the report finds them, written by hand."""
+"""Runs, sweeps and archives as the report finds them, written by hand."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,10 +14,11 @@ from typing import Any
 import yaml
 
 from triptych.evaluation.metrics import corpus_scores
-from triptych.reports.rows import Row, read_rows
-from triptych.reports.stored_runs import find_runs
+from triptych.reports.arm_rows import ArmRow, build_rows
+from triptych.reports.reader import find_arms, find_runs
+from triptych.reports.run_folders import RUN_FORMAT
+from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.reports.study import find_study
-from triptych.sweeps.arms import read_arms
 
 REFERENCES = [f"the {a} {n} sees a {b} house near the {c} river ." for a, n, b, c in zip(
     ("old", "young", "tall", "small", "blue", "sad") * 5,
@@ -36,26 +39,42 @@ def spoilt(share: float, seed: int = 0) -> list[str]:
 
 def make_run(
     root: Path,
-    name: str,
+    given: str,
     seed: int = 1,
     tests: dict[str, Any] | None = None,
     lines: list[str] | None = None,
     study: dict[str, Any] | None = None,
+    overrides: Sequence[str] = (),
+    sources: list[str] | None = None,
     **train: Any,
 ) -> Path:
-    """A finished run: scored as ``tests`` says, or of its ``lines``, which are then stored with it."""
-    folder = root / name
-    folder.mkdir(parents=True)
-    overrides = sorted(part for part in name[:-9].split(",") if not part.startswith("seed="))
-    config = {"seed": seed, "output": str(root), "run_dir": str(folder), "data": {"seed": seed}, "recipe": overrides}
+    """Write a finished run and return its folder.
+
+    Args:
+        root: the folder of the runs.
+        given: the overrides of the run and its hash, such as ``model=rnn,seed=2-0123abcd``; its folder is called so.
+        seed: the seed of config and result.
+        tests: the scores by test set.
+        lines: the translations of the references; the run is then scored on them.
+        study: the study that its config names.
+        overrides: the overrides, where ``given`` is a name alone.
+        sources: the sources of ``lines``.
+        train: entries of the result's ``train``.
+    """
+    folder = start_run(root, given, overrides)
+    name = folder.name
+    recipe = sorted(part for part in given[:-9].split(",") if not part.startswith("seed="))
+    config = {"seed": seed, "output": str(root), "data": {"seed": seed}, "recipe": recipe}
     (folder / "config.yaml").write_text(yaml.safe_dump(config | {"study": study}))
     if lines is not None:
-        write_translations(folder, lines, REFERENCES)
+        write_translations(folder, lines, REFERENCES, sources)
         tests = {"toy": scores(**corpus_scores(lines, REFERENCES))}
+        if sources is not None:
+            tests["toy"]["text"] = TranslatedText(lines, REFERENCES, sources).fingerprint
     result = {
         "run": name,
         "config_hash": "0123abcd",
-        "version": "0.1.0",
+        "version": "0.2.0",
         "seed": seed,
         "model": {"name": "rnn", "parameters": 2_000_000, "parameters_non_embedding": 1_500_000},
         "data": {"name": "toy", "fingerprint": "data-print", "token_stream": f"stream of {seed}"}
@@ -96,15 +115,38 @@ def change(folder: Path, *keys: str, to: Any) -> None:
     (folder / "result.json").write_text(json.dumps(result))
 
 
-def write_translations(folder: Path, hypotheses: list[str], references: list[str]) -> None:
+def write_translations(
+    folder: Path, hypotheses: list[str], references: list[str], sources: list[str] | None = None
+) -> None:
     (folder / "translations").mkdir()
-    (folder / "translations" / "toy.txt").write_text("".join(f"{line}\n" for line in hypotheses))
-    (folder / "translations" / "toy.ref.txt").write_text("".join(f"{line}\n" for line in references))
+    for ending, lines in ((".txt", hypotheses), (".ref.txt", references), (".src.txt", sources)):
+        if lines is not None:
+            (folder / "translations" / f"toy{ending}").write_text("".join(f"{line}\n" for line in lines))
 
 
-def make_unfinished(root: Path, name: str) -> None:
-    (root / name).mkdir(parents=True)
-    (root / name / "config.yaml").write_text("seed: 7\n")
+def start_run(root: Path, given: str, overrides: Sequence[str] = ()) -> Path:
+    """Write what a run writes first, and return its folder."""
+    below, _, last = given.rpartition("/") if "<" not in given else ("", "", given)
+    folder = root / below / last.replace("=", "_").replace(",", "-")
+    folder.mkdir(parents=True)
+    described = {
+        "format": RUN_FORMAT,
+        "version": "0.2.0",
+        "name": folder.name,
+        "label": "",
+        "overrides": list(overrides) or re.sub(r"-[0-9a-f]{8}$", "", last).split(","),
+        "config_hash": "0123abcd",
+        "training_hash": "4567abcd",
+        "versions": {},
+    }
+    (folder / "run.json").write_text(json.dumps(described))
+    return folder
+
+
+def make_unfinished(root: Path, given: str) -> Path:
+    folder = start_run(root, given)
+    (folder / "config.yaml").write_text("seed: 7\n")
+    return folder
 
 
 def make_arm(
@@ -126,19 +168,44 @@ def arm_overrides(arm: str, seed: int = 1) -> list[str]:
 
 
 def arm_run(arm: str, seed: int = 1) -> str:
-    return f"experiment=table3,scale=smoke,arm={arm},seed={seed}-0000000{seed}"
+    return f"{arm}-0000000{seed}"
 
 
 def add_arm(root: Path, place: int, arm: str, seed: int = 1, node: dict[str, Any] = NODE, **made: Any) -> Path:
     """A finished arm with its run."""
     run = arm_run(arm, seed)
     make_arm(root, place, *arm_overrides(arm, seed), run=run)
-    return make_run(root, run, seed=seed, study=node, **made)
+    return make_run(root, run, seed=seed, study=node, overrides=arm_overrides(arm, seed), **made)
 
 
-def rows_of(root: Path) -> list[Row]:
-    arms, runs = read_arms(root), find_runs(root)
-    return read_rows(root, arms, runs, find_study(root, arms, runs).reference)
+def rows_of(root: Path) -> list[ArmRow]:
+    arms, runs = find_arms(root), find_runs(root)
+    return build_rows(root, arms, runs, find_study(root, arms, runs).reference)
+
+
+def folder_of(run: StoredRun) -> Path:
+    """Return the folder of a run that is not in an archive."""
+    return Path(run.origin)
+
+
+def change_archived(archive: Path, *keys: str, to: Any, line: int = 0) -> None:
+    """Set one entry of a line of an archive's ``runs.jsonl``."""
+    lines = [json.loads(text) for text in (archive / "runs.jsonl").read_text().splitlines()]
+    place = lines[line]
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = to
+    (archive / "runs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+
+
+def read_sentences(archive: Path, test_set: str = "toy") -> list[dict[str, Any]]:
+    with gzip.open(archive / "translations" / f"{test_set}.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def write_sentences(archive: Path, sentences: Sequence[dict[str, Any]], test_set: str = "toy") -> None:
+    with gzip.open(archive / "translations" / f"{test_set}.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(one)}\n" for one in sentences)
 
 
 class Resources(HTMLParser):

@@ -156,7 +156,7 @@ def test_other_text_is_not_scored_under_the_name_of_a_run(trained: Path) -> None
 
 def test_the_notebook_runs(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = json.loads((ROOT / "notebooks" / "compare.ipynb").read_text())
-    code = "\n".join(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
+    code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
     assert '"../runs/compare"' in code
     monkeypatch.chdir(trained)
     exec(code.replace("../runs/compare", "runs"), {})

@@ -30,7 +30,8 @@ from triptych.sweeps.arms import Arm
 ARCHIVE_FORMAT = 1
 """The format that this version writes, and the only one that it reads."""
 ARCHIVE_FILE, RUNS_FILE, CURVES_FILE = "archive.json", "runs.jsonl", "curves.csv"
-ADVICE = "restore it from version control, or keep its runs again"
+ADVICE = "restore it from version control, or delete it and keep its runs again"
+"""What to do about an archive that is damaged or contradicts itself."""
 
 
 class Archive:
@@ -56,10 +57,11 @@ class Archive:
         if given != ARCHIVE_FORMAT:
             raise UserError(
                 f"{folder} was written by triptych {version} in format {given}, and triptych {triptych.__version__} "
-                f"reads format {ARCHIVE_FORMAT}; report it with triptych {version}, or keep its runs again."
+                f"reads format {ARCHIVE_FORMAT}; report it with triptych {version}, or delete it and keep "
+                "its runs again."
             )
         if missing := [name for name in self.files if not (folder / name).is_file()]:
-            raise UserError(f"{folder} has lost {missing[0]}; {ADVICE}.")
+            raise UserError(f"{folder} has no {missing[0]}, which its {ARCHIVE_FILE} lists; {ADVICE}.")
 
     @property
     def files(self) -> list[str]:
@@ -72,8 +74,15 @@ class Archive:
         arms = []
         try:
             for place, stored in enumerate(self._header.get("arms") or (), start=1):
-                overrides = tuple(stored["overrides"])
-                arms.append(Arm(stored["study"], place, overrides, stored["run"], stored["status"], stored["reason"]))
+                arm = Arm(
+                    study=stored["study"],
+                    place=place,
+                    overrides=tuple(stored["overrides"]),
+                    run=stored["run"],
+                    status=stored["status"],
+                    reason=stored["reason"],
+                )
+                arms.append(arm)
         except (TypeError, KeyError) as error:
             raise UserError(f"{self.folder / ARCHIVE_FILE} has a damaged arm ({error}); {ADVICE}.") from error
         return arms

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from triptych.errors import UserError
 from triptych.reports.archive import ARCHIVE_FILE, Archive, is_archive
-from triptych.reports.run_folders import find_run_folders
+from triptych.reports.run_folders import find_run_folders, visible_files
 from triptych.reports.stored_run import StoredRun
 from triptych.sweeps.arms import Arm, read_arms
 
@@ -29,14 +29,15 @@ def find_runs(folder: Path) -> list[StoredRun]:
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; give the one that `triptych train` wrote its runs to.")
     runs: list[StoredRun] = [*find_run_folders(folder)]
-    for path in sorted(folder.rglob(ARCHIVE_FILE)):
-        below = path.parent.relative_to(folder).as_posix()
-        runs += Archive(path.parent, prefix="" if below == "." else f"{below}/").runs
+    for home in sorted(path.parent for path in visible_files(folder, ARCHIVE_FILE)):
+        below = home.relative_to(folder).as_posix()
+        runs += Archive(home, prefix="" if below == "." else f"{below}/").runs
     return runs
 
 
 def find_sweeps_below(folder: Path) -> list[str]:
     """Return the paths, relative to ``folder``, of the folders below it that hold the arms of a sweep."""
     sweeps = {path.parent.parent for path in folder.glob("*/**/arms/*.json")}
-    sweeps |= {path.parent for path in folder.glob(f"*/**/{ARCHIVE_FILE}") if Archive(path.parent).arms}
+    archives = {path.parent for path in visible_files(folder, ARCHIVE_FILE)} - {folder}
+    sweeps |= {home for home in archives if Archive(home).arms}
     return sorted(path.relative_to(folder).as_posix() for path in sweeps)

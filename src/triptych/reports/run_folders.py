@@ -78,10 +78,20 @@ def find_run_folders(folder: Path) -> list[FolderRun]:
     Raises:
         UserError: a run cannot be read, or was made by a version of triptych that stored runs otherwise.
     """
-    marked = {path.parent for name in (RUN_FILE, "result.json", "config.yaml") for path in _visible(folder, name)}
+    marked = {path.parent for name in (RUN_FILE, "result.json", "config.yaml") for path in visible_files(folder, name)}
     # What a run's tools leave in the run's folder, such as a logger's config.yaml, is no run of its own.
     runs = {home for home in marked if (home / RUN_FILE).is_file()}
     return [_read_run(home, folder) for home in sorted(marked) if not runs.intersection(home.parents)]
+
+
+def visible_files(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files of a name at or below a folder.
+
+    Hidden folders are skipped: they hold Hydra's own config, and what killed processes have left half-written.
+    """
+    for path in folder.rglob(name):
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
@@ -111,13 +121,6 @@ def _read_run(home: Path, root: Path) -> FolderRun:
         result=result,
         folder=home,
     )
-
-
-def _visible(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files of a name at or below a folder, except in hidden folders, where Hydra keeps its own config."""
-    for path in folder.rglob(name):
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            yield path
 
 
 def _read_mapping(path: Path, parse: Any) -> dict[str, Any] | None:

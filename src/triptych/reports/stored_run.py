@@ -139,7 +139,8 @@ class StoredRun(ABC):
         """
         column = f"validation/{metric}"
         try:
-            metrics = self.metrics().reindex(columns=["step", "train/tokens", column]).apply(pd.to_numeric)
+            metrics = self.metrics().reindex(columns=["step", "train/tokens", column])
+            metrics = metrics.replace("", np.nan).astype("float64")
         except ValueError as error:
             raise UserError(f"the metrics of {self.origin} cannot be read ({error}); {self.remedy}.") from error
         # A resumed run repeats the steps since its last checkpoint: the later row is the one that counted.
@@ -152,7 +153,7 @@ class StoredRun(ABC):
         share = tokens / (train["tokens_src"] + train["tokens_tgt"]) if train else np.nan
         return pd.DataFrame(
             {
-                "step": curve["step"],
+                "step": curve["step"].astype("int64"),
                 "tokens": tokens,
                 "flops": share * train.get("flops", np.nan),
                 "hours": share * train.get("seconds", np.nan) / 3600,

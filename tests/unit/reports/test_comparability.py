@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from made_runs import NODE, add_arm, change, make_arm, make_run, rows_of, scores, spoilt
+from made_runs import NODE, REFERENCES, add_arm, change, make_arm, make_run, rows_of, scores, spoilt
 
 from triptych.commands.report import main
 from triptych.errors import UserError
@@ -118,7 +118,7 @@ def test_a_result_that_its_translations_contradict_is_refused(tmp_path: Path, ke
     run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2))
     main([str(tmp_path)])
     change(run, "test", "toy", key, to=to)
-    with pytest.raises(UserError, match=rf"model=rnn-0123abcd has been tampered with: .*{words}"):
+    with pytest.raises(UserError, match=rf"model_rnn-0123abcd has been tampered with: .*{words}"):
         main([str(tmp_path)])
     (run / "translations" / "toy.ref.txt").unlink()
     main([str(tmp_path)])
@@ -127,7 +127,7 @@ def test_a_result_that_its_translations_contradict_is_refused(tmp_path: Path, ke
 def test_a_seed_that_is_not_the_configs_is_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path, "model=rnn-0123abcd")
     change(run, "seed", to=2)
-    with pytest.raises(UserError, match=r"tampered with: result.json has seed 2, and config.yaml 1; train it again"):
+    with pytest.raises(UserError, match=r"tampered with: its result has seed 2, and its config 1; train it again"):
         main([str(tmp_path)])
 
 
@@ -146,6 +146,15 @@ def test_translations_that_were_changed_are_refused(tmp_path: Path) -> None:
         main([str(tmp_path)])
     path.write_bytes(b"\xff\n" * 30)
     with pytest.raises(UserError, match=r"toy\.txt cannot be read"):
+        main([str(tmp_path)])
+
+
+def test_sources_and_references_that_were_changed_are_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2), sources=[*REFERENCES])
+    main([str(tmp_path)])
+    path = run / "translations" / "toy.src.txt"
+    path.write_text(path.read_text().replace("old", "new"))
+    with pytest.raises(UserError, match=r"tampered with: test\.toy\.text is .*, and its sources and references are "):
         main([str(tmp_path)])
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_runs import Resources, make_run, make_unfinished, rows_of, scores
+from conftest import ROOT
+from made_runs import Resources, change, make_run, make_unfinished, rows_of, scores
 from rich.console import Console
 
+import triptych
 from triptych.commands.report import main
 from triptych.errors import UserError
 from triptych.reports import figures, formats, latex, tables
+from triptych.reports.arm_rows import ArmRow, runs_of
+from triptych.reports.build import report
 from triptych.reports.comparability import refuse_mixtures
-from triptych.reports.rows import Row, runs_of
 from triptych.reports.study import Published
 
 UNPUBLISHED = Published((), {}, ())
@@ -35,7 +39,7 @@ def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert printed.splitlines()[-1] == str(tmp_path / "report.html")
     markdown = (tmp_path / "report.md").read_text()
     assert (
-        "| [rnn attention=bahdanau](model%3Drnn%2Cattention%3Dbahdanau-0123abcd/) "
+        "| [rnn attention=bahdanau](model_rnn-attention_bahdanau-0123abcd/) "
         "| 2.00 | 1.50 | 3.00 | 4.00 | 5.25e+15 | 6.00e+15 | 90.0 | 1,000 | 4.48 "
         "| 30.00 | 55.50 | 41.25 |" in markdown
     )
@@ -51,7 +55,7 @@ def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     row = pd.read_csv(tmp_path / "report.csv").iloc[0]
     assert row["parameters"] == 2_000_000
     assert row["toy/sentence_bleu_pieces"] == 41.25
-    assert row["runs"] == "model=rnn,attention=bahdanau-0123abcd"
+    assert row["runs"] == "model_rnn-attention_bahdanau-0123abcd"
     assert "25.0% of 2 TFLOP/s" in page
     assert "data-print" in page
 
@@ -83,11 +87,9 @@ def test_a_seed_without_a_test_set_is_counted(tmp_path: Path) -> None:
 
 
 def test_other_configs_and_repetitions_do_not_fold(tmp_path: Path) -> None:
-    names = [f"model=rnn-0000000{i}" for i in range(3)]
-    for name, seed in zip(names, (1, 1, 2), strict=True):
-        make_run(tmp_path, name, seed=seed)
-    (tmp_path / names[2] / "config.yaml").write_text("seed: 2\nmodel: {d_model: 8}\n")
-    assert list(rendered(tmp_path)["model"]) == [f"rnn ({name})" for name in names]
+    runs = [make_run(tmp_path, f"model=rnn-0000000{i}", seed=seed) for i, seed in enumerate((1, 1, 2))]
+    (runs[2] / "config.yaml").write_text("seed: 2\nmodel: {d_model: 8}\n")
+    assert list(rendered(tmp_path)["model"]) == [f"rnn ({run.name})" for run in runs]
 
 
 def test_a_label_is_what_tells_the_runs_apart(tmp_path: Path) -> None:
@@ -98,16 +100,17 @@ def test_a_label_is_what_tells_the_runs_apart(tmp_path: Path) -> None:
 
 
 def test_an_unfinished_run_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_run(tmp_path, "model=rnn-0123abcd")
+    run = make_run(tmp_path, "model=rnn-0123abcd")
     make_unfinished(tmp_path, "sweep/model=lm4mt,seed=7-89abcdef")
-    (tmp_path / "model=rnn-0123abcd" / ".hydra").mkdir()
-    (tmp_path / "model=rnn-0123abcd" / ".hydra" / "config.yaml").write_text("seed: 1\n")
+    for tool in (".hydra", "wandb"):
+        (run / tool).mkdir()
+        (run / tool / "config.yaml").write_text("seed: 1\n")
     cells = rendered(tmp_path)
     assert list(cells["model"]) == ["rnn", "lm4mt (unfinished)"]
     assert set(cells.iloc[1, 1:]) == {tables.MISSING}
     main([str(tmp_path)])
     assert "lm4mt (unfinished)" in capsys.readouterr().out
-    link = "sweep/model%3Dlm4mt%2Cseed%3D7-89abcdef/"
+    link = "sweep/model_lm4mt-seed_7-89abcdef/"
     assert f"| [lm4mt (unfinished)]({link}) | –" in (tmp_path / "report.md").read_text()
     assert link in (tmp_path / "report.html").read_text()
 
@@ -145,6 +148,49 @@ def test_no_runs_and_broken_runs_are_refused(tmp_path: Path) -> None:
     (make_run(tmp_path, "a") / "result.json").write_text('{"run": ')
     with pytest.raises(UserError, match=r"a/result\.json cannot be read"):
         main([str(tmp_path)])
+
+
+def test_runs_of_an_earlier_version_are_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd")
+    described = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(described | {"format": 3, "version": "0.9.0"}))
+    with pytest.raises(UserError, match=r"model_rnn-0123abcd was made by triptych 0\.9\.0, whose run folders"):
+        main([str(tmp_path)])
+    (run / "run.json").unlink()
+    change(run, "version", to="0.1.0")
+    with pytest.raises(UserError, match=r"was made by triptych 0\.1\.0, .* report it with the version that made it"):
+        main([str(tmp_path)])
+    (run / "result.json").unlink()
+    with pytest.raises(UserError, match="was made by an earlier version of triptych, "):
+        main([str(tmp_path)])
+
+
+def test_the_table_of_a_report_is_a_frame(tmp_path: Path) -> None:
+    for seed, bleu in ((1, 30.0), (2, 31.0)):
+        make_run(tmp_path, f"model=rnn,seed={seed}-0000000{seed}", seed=seed, tests={"toy": scores(bleu)})
+    found = report(tmp_path)
+    assert not list(tmp_path.glob("report.*"))
+    assert found.table.loc[0, ["label", "seeds", "toy/bleu", "parameters"]].tolist() == ["rnn", 2, 30.5, 2e6]
+    assert [table.title for table in found.tables] == [f"Runs of {tmp_path.name}"]
+    assert found.page.startswith("<!doctype html>")
+    assert found.write(tmp_path / "elsewhere") == tmp_path / "elsewhere" / "report.html"
+    assert "](../model_rnn-seed_1-00000001/)" in (tmp_path / "elsewhere" / "report.md").read_text()
+
+
+def test_the_notebook_draws_stored_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = json.loads((ROOT / "notebooks" / "compare.ipynb").read_text())
+    code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
+    assert '"../runs/compare"' in code
+    make_run(tmp_path, "model=rnn-0123abcd")
+    loaded: list[Path] = []
+    monkeypatch.setattr(triptych, "load", lambda folder: loaded.append(folder) or Translator(), raising=False)
+    exec(code.replace("../runs/compare", str(tmp_path)), {})
+    assert loaded == [tmp_path / "model_rnn-0123abcd"]
+
+
+class Translator:
+    def translate(self, lines: list[str]) -> list[str]:
+        return lines
 
 
 def test_latex_is_escaped(tmp_path: Path) -> None:
@@ -186,7 +232,7 @@ def test_the_page_needs_nothing_else_and_leads_to_the_runs(tmp_path: Path) -> No
     text = (runs / "report.html").read_text()
     page = Resources(text)
     assert page.loaded == []
-    assert set(page.links) == {"model%3Drnn%2C%3Cscript%3Ealert%281%29%2Cnote%3D50%25-0123abcd/"}
+    assert set(page.links) == {"model_rnn-%3Cscript%3Ealert%281%29-note_50%25-0123abcd/"}
     assert text.count("plotly.js v") == 1
     assert "Validation loss (nats a token)" in page.words
     assert page.scripts == 4, "plotly, two figures, the repainting; none from a label"
@@ -274,7 +320,7 @@ def test_bleu_over_parameters_has_a_point_a_run(tmp_path: Path) -> None:
     (points,) = figure.data
     assert (list(points.x), list(points.y), points.mode) == ([2e6, 2e6], [20.0, 24.0], "markers")
     assert figure.layout.xaxis.type == "log"
-    assert figures.bleu_by_parameters([Row("x", "x", ())], "toy") is None
+    assert figures.bleu_by_parameters([ArmRow("x", "x", ())], "toy") is None
 
 
 def test_a_narrow_terminal_loses_no_figure(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import shutil
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ from made_runs import (
     arm_overrides,
     arm_run,
     change,
+    folder_of,
     make_arm,
     make_run,
     make_unfinished,
@@ -27,7 +27,8 @@ from rich.console import Console
 
 from triptych.commands.report import main
 from triptych.errors import UserError
-from triptych.reports import formats, rows, study, tables
+from triptych.reports import formats, notes, study, tables
+from triptych.reports.labels import label_arms
 from triptych.reports.tables import MISSING
 from triptych.sweeps.arms import Arm, read_arms
 
@@ -75,8 +76,8 @@ def test_arms_are_read_in_their_order(tmp_path: Path) -> None:
     make_arm(tmp_path, 2, "model=b", run="b", status="failed", reason="no", study=None)
     make_arm(tmp_path, 1, "model=a", "seed=1", status="waiting")
     assert read_arms(tmp_path) == [
-        Arm("table3", 1, ("model=a", "seed=1"), None, "waiting", None),
-        Arm(None, 2, ("model=b",), "b", "failed", "no"),
+        Arm("table3", 1, ("model=a", "seed=1")),
+        Arm(None, 2, ("model=b",), run="b", status="failed", reason="no"),
     ]
     for broken in ("{", "[]", '{"study": null}', '{"overrides": [], "other": 1}'):
         (tmp_path / "arms" / "000-00000000.json").write_text(broken)
@@ -169,7 +170,7 @@ def test_seeds_share_a_row_which_says_what_is_missing_of_them(tmp_path: Path, ex
     assert [row.arm for row in found] == ["base", "A1", "A2", "A3", "other"]
     table = tables.comparison("", found, UNPUBLISHED, {}, [])
     assert table.cells.iloc[0, 0] == "base (seed=3 failed) (2 seeds)"
-    assert tables.failures(found) == ["base seed=3 failed: out of memory"]
+    assert notes.failures(found) == ["base seed=3 failed: out of memory"]
     assert table.cells.iloc[0, 10] == "31.50 ± 0.71"
 
 
@@ -186,9 +187,9 @@ def test_a_part_of_a_study_is_called_as_in_the_whole(tmp_path: Path, experiments
         ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=0"],
         ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=1"],
     ]
-    assert rows._labels(told, "loss.alpha=0 loss.beta=1") == ["loss.alpha=0 loss.beta=1", "loss.alpha=1 loss.beta=1"]
-    assert rows._labels(told[:1], "b") == ["a"]
-    assert rows._labels([["model=a", "arm=x"], ["model=a", "arm=y"]], "x") == ["x", "y"]
+    assert label_arms(told, "loss.alpha=0 loss.beta=1") == ["loss.alpha=0 loss.beta=1", "loss.alpha=1 loss.beta=1"]
+    assert label_arms(told[:1], "b") == ["a"]
+    assert label_arms([["model=a", "arm=x"], ["model=a", "arm=y"]], "x") == ["x", "y"]
 
 
 def test_bleu_by_length_is_a_table(tmp_path: Path) -> None:
@@ -225,7 +226,7 @@ def test_notes_are_no_markup(sweep: Path) -> None:
 
 
 def test_weights_and_code_of_others_are_told(sweep: Path) -> None:
-    runs = [rows_of(sweep)[place].runs[0].folder for place in (0, 3)]
+    runs = [folder_of(rows_of(sweep)[place].runs[0]) for place in (0, 3)]
     main([str(sweep)])
     assert "weights of another" not in (sweep / "report.md").read_text()
     change(runs[1], "weights_of", to=runs[0].name)
@@ -304,15 +305,14 @@ def test_whatever_is_published_is_text(sweep: Path, experiments: Path) -> None:
 
 def test_every_figure_leads_to_its_run(sweep: Path) -> None:
     add_arm(sweep, 5, "B1", seed=2, lines=spoilt(0.4, 2))
-    out = sweep.parent / "pages"
-    main([str(sweep), "--keep", str(out)])
-    base, first, second = rows_of(out)[0].runs + rows_of(out)[3].runs
-    links = [run.link(out) for run in (base, first, second)]
-    assert all(link.startswith("experiment%3D") for link in links)
-    page = Resources((out / "report.html").read_text())
+    main([str(sweep)])
+    base, first, second = rows_of(sweep)[0].runs + rows_of(sweep)[3].runs
+    links = [run.link(sweep) for run in (base, first, second)]
+    assert links == ["base-00000001/", "B1-00000001/", "B1-00000002/"]
+    page = Resources((sweep / "report.html").read_text())
     assert set(page.links) == {*links, "#runs-3"}
     assert page.anchors == ["runs-0", "runs-3"]
-    table, bleu = (out / "report.md").read_text(), f"{rows_of(sweep)[0].bleu('toy'):.2f}"
+    table, bleu = (sweep / "report.md").read_text(), f"{rows_of(sweep)[0].bleu('toy'):.2f}"
     assert (bleu, links[0]) in page.linked
     assert ("2.00", links[0]) in page.linked
     assert ("2.00", "#runs-3") in page.linked
@@ -320,63 +320,14 @@ def test_every_figure_leads_to_its_run(sweep: Path) -> None:
     assert f"| [base]({links[0]}) | 2.00" in table
     assert f"| B1 (2 seeds) · [1]({links[1]}) · [2]({links[2]}) | 2.00" in table
     for link in links:
-        assert (out / unquote(link)).is_dir()
-    assert pd.read_csv(out / "report.csv")["runs"][3] == f"{first.name}; {second.name}"
-    for path in out.glob("report.*"):
+        assert (sweep / unquote(link)).is_dir()
+    assert pd.read_csv(sweep / "report.csv")["runs"][3] == f"{first.name}; {second.name}"
+    for path in sweep.glob("report.*"):
         assert str(sweep.parent) not in path.read_text()
 
 
-def test_what_is_kept_makes_the_same_report(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = rows_of(sweep)[0].runs[0].folder
-    (run / "checkpoints").mkdir()
-    (run / "checkpoints" / "best.ckpt").write_bytes(b"weights")
-    main([str(sweep)])
-    capsys.readouterr()
-    home = sweep.parent / "kept"
-    main([str(sweep), "--keep", str(home)])
-    assert capsys.readouterr().out.splitlines()[-1] == str(home / "report.html")
-    for name in ("report.csv", "report.tex", "report.md"):
-        ours, theirs = ((folder / name).read_text().replace("Runs of table3, kept", "") for folder in (home, sweep))
-        assert ours == theirs.replace("Runs of table3, sweep", "")
-    assert {path.name for path in (home / run.name).iterdir()} == {"config.yaml", "result.json", "translations"}
-    assert [path.name for path in sorted((home / "arms").iterdir())] == [
-        path.name for path in sorted((sweep / "arms").iterdir())
-    ]
-    (home / run.name / "result.json").unlink()
-    main([str(sweep), "--keep", str(home)])
-    assert (home / run.name / "result.json").exists(), "what was kept before makes room"
-    assert not list(sweep.parent.glob(".kept*"))
-    for foreign in (f"{run.name}/checkpoints/best.ckpt", "thesis.tex", "report.pdf", "arms/mine.txt"):
-        (home / foreign).parent.mkdir(exist_ok=True)
-        (home / foreign).touch()
-        with pytest.raises(UserError, match=rf"no report has kept there \({foreign}\); give --keep another folder"):
-            main([str(sweep), "--keep", str(home)])
-        (home / foreign).unlink()
-    shutil.copytree(home / run.name, home / "another")
-    with (home / ".kept").open("a") as kept:
-        kept.writelines(f"another/{path.relative_to(home / 'another')}\n" for path in (home / "another").rglob("*"))
-    with pytest.raises(UserError, match=r"kept holds a run that .*sweep has not \(another\); delete it"):
-        main([str(sweep), "--keep", str(home)])
-    project = sweep.parent / "project"
-    shutil.copytree(home / run.name, project)
-    with pytest.raises(UserError, match=r"no report has kept there \(config.yaml\)"):
-        main([str(sweep), "--keep", str(project)])
-    assert (project / "config.yaml").exists(), "a project that is not ours"
-    for place in (sweep / "kept", sweep.parent, sweep):
-        with pytest.raises(UserError, match="give --keep a folder beside it"):
-            main([str(sweep), "--keep", str(place)])
-
-
-def test_a_run_alone_is_kept_again(sweep: Path) -> None:
-    run = rows_of(sweep)[0].runs[0].folder
-    home = sweep.parent / "kept"
-    for _ in range(2):
-        main([str(run), "--keep", str(home)])
-    assert (home / "result.json").exists()
-
-
 def test_nothing_is_kept_of_what_is_refused(sweep: Path) -> None:
-    change(rows_of(sweep)[0].runs[0].folder, "data", "token_stream", to="another stream")
+    change(folder_of(rows_of(sweep)[0].runs[0]), "data", "token_stream", to="another stream")
     with pytest.raises(UserError, match="not trained on the same tokens"):
         main([str(sweep), "--keep", str(sweep.parent / "kept")])
     assert not (sweep.parent / "kept").exists()

@@ -1,0 +1,90 @@
+"""The figures of docs/speed.md are those that the benchmarks stored."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+from conftest import ROOT
+
+from benchmarks.page import write_page
+
+ARMS = ("transformer", "rnn_luong", "rnn_luong_feeding", "rnn_bahdanau")
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def speed_page() -> str:
+    """Return docs/speed.md with every run of white space as one space."""
+    return " ".join((ROOT / "docs" / "speed.md").read_text().split())
+
+
+def stored(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / name).read_text())
+
+
+def test_the_page_has_the_stored_speeds_of_training() -> None:
+    page, found = speed_page(), stored("cpu.json")
+    rates, readings = found["train"]["rates"], found["train"]["readings"]
+    key = "tgt_tokens_per_second"
+    for arm in ARMS:
+        half, single, theirs = (rates[f"{arm} {how}"][key] for how in ("bf16-mixed", "32-true", "joeynmt"))
+        ratios = [
+            statistics.median(
+                ours[key] / peers[key]
+                for ours, peers in zip(readings[f"{arm} {how}"], readings[f"{arm} joeynmt"], strict=True)
+            )
+            for how in ("bf16-mixed", "32-true")
+        ]
+        assert f"| {half:,.0f} | {single:,.0f} | {theirs:,.0f} | {ratios[0]:.1f} | {ratios[1]:.1f} |" in page
+    joint, parted = (rates[f"{arm} bf16-mixed"] for arm in ("lm4mt", "transformer"))
+    share = joint["tokens_per_second"] / parted["tokens_per_second"]
+    flops = [rate["flops_per_second"] / rate["tokens_per_second"] for rate in (joint, parted)]
+    assert (
+        f"trains on {share:.2f} times the Transformer's tokens per second in bf16; a token takes "
+        f"{flops[0] / flops[1]:.1f} times the FLOPs" in page
+    )
+    ours, theirs = (rates[f"transformer {how}"]["tgt_tokens_an_update"] for how in ("32-true", "joeynmt"))
+    assert f"A batch of triptych holds {ours:,.0f} target tokens and one of Joey NMT {theirs:,.0f}" in page
+    full, mixed = (
+        [rates[f"{arm} {how}"]["flops_per_second"] / found["train"]["peaks"][how] for arm in (*ARMS, "lm4mt")]
+        for how in ("32-true", "bf16-mixed")
+    )
+    assert (
+        f"In fp32, training reaches {min(full):.0%} to {max(full):.0%} of the highest rate of matrix products" in page
+    )
+    assert f"In bf16 it reaches {min(mixed):.0%} to {max(mixed):.0%}" in page
+
+
+def test_the_page_has_the_stored_speeds_of_decoding() -> None:
+    page, rates = speed_page(), stored("cpu.json")["decode"]["sentences_per_second"]
+    assert f"decodes {rates['transformer']:.0f} sentences per second" in page
+    assert f"Joey NMT decodes {rates['joeynmt']:.1f} and CTranslate2 {rates['ctranslate2']:.0f}" in page
+
+
+def test_the_full_page_is_what_was_stored(tmp_path: Path) -> None:
+    assert write_page(stored("cpu.json"), tmp_path / "cpu.md") == (RESULTS / "cpu.md").read_text()
+
+
+def test_the_page_has_the_stored_speed_of_preparation() -> None:
+    page, found = speed_page(), stored("data.json")
+    prepared, planned = found["prepare"], found["plan"]
+    rate, memory = prepared["pairs_per_minute"] / 1e6, prepared["peak_gib"]
+    assert f"{rate:.1f} million pairs per minute are read and encoded, in {memory:.1f} GiB" in page
+    plan = f"is planned in {planned['seconds']:.0f} seconds and {planned['peak_gib']:.1f} GiB"
+    assert f"An epoch of {found['lengths'] / 1e6:.1f} million pairs {plan}" in page
+    assert f"makes batches of {found['load']['tokens_per_second'] / 1e6:.0f} million tokens per second" in page
+    assert f"Training the tokenizer takes {found['prepare']['tokenizer']:.0f} seconds more" in page
+
+
+def test_the_page_has_the_stored_memory() -> None:
+    page, memory = speed_page(), stored("cpu.json")["memory"]
+    assert f"{memory['transformer']['ours']['targets']:,} target tokens" in page
+    bound = math.ceil(100 * memory["lm4mt"]["ours"]["bytes"] / memory["lm4mt"]["logits"]["more_than"])
+    shares = {
+        arm: memory[arm]["ours"]["bytes"] / memory[arm]["logits"]["bytes"] for arm in ("transformer", "rnn_luong")
+    }
+    luong, transformer = shares["rnn_luong"], shares["transformer"]
+    assert f"takes {luong:.0%} (RNN), {transformer:.0%} (Transformer) and less than {bound}% (LM4MT)" in page
