@@ -117,9 +117,9 @@ def test_load_translates_and_scores(trained: Path) -> None:
     assert loaded.translate(line for line in ["The cat eats."]) == texts[2:]
     with pytest.raises(UserError, match="1 sources and 2 targets"):
         loaded.score(["a"], ["b", "c"])
-    with pytest.raises(UserError, match="single string"):
+    with pytest.raises(UserError, match="not one string"):
         loaded.translate("The cat eats.")
-    with pytest.raises(UserError, match="single string"):
+    with pytest.raises(UserError, match="not one string"):
         loaded.score("same", "size")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import compose_train, triptych
+from made_runs import make_run
 
 from triptych.commands import cli
 from triptych.config.validation import check
@@ -139,9 +140,8 @@ def test_a_value_of_another_type_is_named(override: str, message: str) -> None:
 def test_a_place_that_cannot_be_written_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.yaml").write_text("seed: 7\n")
+    make_run(tmp_path / "runs", "model=rnn")
     (tmp_path / "file").touch()
-    monkeypatch.setattr("sys.argv", ["triptych", "report", str(tmp_path), "--keep", str(tmp_path / "file" / "folder")])
+    monkeypatch.setattr("sys.argv", ["triptych", "report", str(tmp_path / "runs"), "--keep", str(tmp_path / "file" / "folder")])
     assert cli.main() == 2
     assert str(tmp_path / "file") in capsys.readouterr().err
