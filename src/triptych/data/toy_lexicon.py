@@ -137,8 +137,8 @@ class Verb:
 def _nouns(category: str, table: str) -> tuple[Noun, ...]:
     """Parse nouns of one category: comma-separated ``english french m|f``, irregular plurals as ``man/men``."""
     nouns = []
-    for entry in table.split(","):
-        english, french, gender = entry.split()
+    for row in table.split(","):
+        english, french, gender = row.split()
         singular, _, plural = english.partition("/")
         nouns.append(Noun(singular, plural or with_s(singular), french, gender == "f", category))
     return tuple(nouns)
@@ -188,9 +188,9 @@ SOLID = ("animal", "thing", "opening", "place", "home")
 COLOURED = ("thing", "opening", "animal")
 
 
-def _adjective(entry: str, categories: tuple[str, ...], precedes: bool) -> Adjective:
+def _adjective(row: str, categories: tuple[str, ...], precedes: bool) -> Adjective:
     """Parse ``english masculine [masculine before a vowel] [feminine]``; the default feminine adds -e where needed."""
-    english, masculine, *rest = entry.split()
+    english, masculine, *rest = row.split()
     feminine = rest[-1] if rest else masculine if masculine.endswith("e") else masculine + "e"
     return Adjective(english, masculine, rest[0] if len(rest) == 2 else masculine, feminine, categories, precedes)
 

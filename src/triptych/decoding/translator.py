@@ -180,5 +180,5 @@ class Translator:
 def _as_list(lines: Iterable[str]) -> list[str]:
     """Raise ``UserError`` for a single string, which would be taken for a list of its characters."""
     if isinstance(lines, str):
-        raise UserError(f"a single string was given instead of a list of lines; give [{lines[:30]!r}].")
+        raise UserError(f"the lines must be a list, not one string; give [{lines[:30]!r}].")
     return list(lines)

@@ -167,11 +167,12 @@ class CorpusScores(TypedDict):
 
 
 def corpus_scores(hypotheses: Sequence[str], references: Sequence[str]) -> CorpusScores:
-    """Return the scores of ``standard_metrics``, which need no sources.
+    """Return the scores of ``standard_metrics``.
 
     Raises:
         ValueError: the numbers of lines differ, or there are none.
     """
     require_equal_counts(hypotheses=hypotheses, references=references)
-    scores = score_corpus(standard_metrics(), hypotheses, references, references)
+    no_sources = [""] * len(hypotheses)  # which BLEU and chrF ignore
+    scores = score_corpus(standard_metrics(), hypotheses, references, no_sources)
     return CorpusScores(**scores)  # type: ignore[typeddict-item]

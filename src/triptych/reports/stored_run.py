@@ -121,10 +121,11 @@ class StoredRun(ABC):
         """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config."""
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
-        config = {key: value for key, value in self.config.items() if key not in NOT_IDENTIFYING}
-        config["data"] = {key: value for key, value in (config.get("data") or {}).items() if key not in DATA_LOCATION}
-        model = result.get("model") if config else self.overrides
-        return json.dumps([model, data, _without_seed(config)], sort_keys=True, default=str)
+        identifying = {key: value for key, value in self.config.items() if key not in NOT_IDENTIFYING}
+        text = {key: value for key, value in (self.config.get("data") or {}).items() if key not in DATA_LOCATION}
+        model = result.get("model") if identifying else self.overrides
+        recipe = _without_seed({**identifying, "data": text})
+        return json.dumps([model, data, recipe], sort_keys=True, default=str)
 
     def curve(self, metric: str) -> pd.DataFrame:
         """Return the course of a validation metric, ``loss`` or ``bleu``.

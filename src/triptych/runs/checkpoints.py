@@ -24,7 +24,9 @@ def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
     """
     paths = sorted(folder.checkpoints.glob("recent-*.ckpt"), key=lambda path: int(path.stem.split("-")[1]))[-last:]
     if len(paths) < last:
-        raise UserError(f"{folder.checkpoints} has {len(paths)} checkpoints to average; lower checkpoint.average={last}.")
+        raise UserError(
+            f"{folder.checkpoints} has {len(paths)} checkpoints to average; lower checkpoint.average={last}."
+        )
     mean = {name: value.float() for name, value in weights(paths[0]).items()}
     for n, path in enumerate(paths[1:], 2):
         # Not in place: the names of tied matrices share memory.

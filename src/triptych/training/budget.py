@@ -74,7 +74,7 @@ def steps_for_flops(stream: Stream, flops: float, model: TranslationModel, autoe
 
 def pair_flops(stream: Stream, model: TranslationModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the training FLOPs of each pair, forward and backward: in all, and the part that predicts the source."""
-    different, places = unique_length_pairs(stream.lengths)
-    of_kind = [(model.flops(src, tgt), model.source_prediction_flops(src)) for src, tgt in different.tolist()]
-    whole, source = FORWARDS_PER_TRAINING_STEP * np.array(of_kind, np.float64)[places].T
+    unique, indices = unique_length_pairs(stream.lengths)
+    forward = [(model.flops(src, tgt), model.source_prediction_flops(src)) for src, tgt in unique.tolist()]
+    whole, source = FORWARDS_PER_TRAINING_STEP * np.array(forward, np.float64)[indices].T
     return whole, source

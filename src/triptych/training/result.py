@@ -36,9 +36,29 @@ def training_result(
         compiled: whether ``torch.compile`` was used.
         peak_memory: bytes, the most that this process held while it trained.
     """
+    cost = training_cost(
+        parts.model,
+        seen.pairs,
+        tokens=seen.tokens_src + seen.tokens_tgt,
+        seconds=parts.module.seconds,
+        device=device,
+        devices=processes,
+        precision=str(plan.run_config.config.strategy.precision),
+        peak_memory=peak_memory,
+    )
+    tokens = {"tokens_src": seen.tokens_src, "tokens_tgt": seen.tokens_tgt}
+    other_code = started_by_other_code(plan.folder)
+    return {
+        **_what_was_trained(plan, parts, seen),
+        "train": {"steps": parts.module.global_step, **tokens, "compiled": compiled, **cost},
+        "versions": {**versions(), **({"begun": other_code} if other_code else {})},
+    }
+
+
+def _what_was_trained(plan: RunPlan, parts: TrainingParts, seen: DataSeen) -> dict[str, Any]:
+    """Return what identifies a run: its hashes, model, text and tokenizer."""
     corpus, tokenizer, config = plan.corpus, parts.tokenizer, plan.run_config.config
     total, non_embedding = count_parameters(parts.model)
-    other_code = started_by_other_code(plan.folder)
     return {
         "run": plan.folder.path.name,
         "config_hash": plan.config_hash,
@@ -62,21 +82,4 @@ def training_result(
             "fingerprint": tokenizer.fingerprint,
             "vocab_size": tokenizer.vocabulary.tgt_size,
         },
-        "train": {
-            "steps": parts.module.global_step,
-            "tokens_src": seen.tokens_src,
-            "tokens_tgt": seen.tokens_tgt,
-            "compiled": compiled,
-            **training_cost(
-                parts.model,
-                seen.pairs,
-                tokens=seen.tokens_src + seen.tokens_tgt,
-                seconds=parts.module.seconds,
-                device=device,
-                devices=processes,
-                precision=str(config.strategy.precision),
-                peak_memory=peak_memory,
-            ),
-        },
-        "versions": {**versions(), **({"begun": other_code} if other_code else {})},
     }

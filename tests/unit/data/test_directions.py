@@ -22,7 +22,7 @@ from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
-from triptych.runs import folder as runs
+from triptych.runs.identity import short_label
 from triptych.training.callbacks.validation_bleu import ValidationBleu
 
 SEVERAL = ["fr-en", "en-de"]
@@ -126,9 +126,9 @@ def test_one_direction_has_no_tags(files: Path) -> None:
             assert set(plain.tgt[:, 0].tolist()) == {BOS}
 
 
-def test_a_list_is_one_part_of_a_run_s_name() -> None:
-    overrides = ["data.directions=[fr-en,en-de]", "data.pivot=en"]
-    assert runs.run_name(overrides, "0" * 8) == f"data.directions=_fr-en+en-de_,data.pivot=en-{'0' * 8}"
+def test_a_list_is_one_part_of_an_arm_s_label() -> None:
+    overrides = ["data.directions=[fr-en,en-de]", "data.pivot=en", "model=lm4mt", "output=elsewhere"]
+    assert short_label(overrides) == "directions_fr-en_en-de-pivot_en-lm4mt"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,8 @@ def test_a_list_is_one_part_of_a_run_s_name() -> None:
 def test_lm4mt_puts_the_tag_of_the_source_first(tags: str, row: list[int]) -> None:
     model = build_model("model=lm4mt", f"model.language_tags={tags}")
     batch = Batch.from_ids([[10, 11], [12]], [[20], [21, 22, 23]], tags=[LanguageTags(FR, EN), LanguageTags(EN, DE)])
-    joint = model.sequence(batch)  # type: ignore[operator]
+    sequence = model.lay_out(batch)  # type: ignore[operator]
+    joint = torch.cat([sequence.inputs, sequence.targets[:, -1:]], dim=1)
     assert joint[:, :7].tolist() == [row, ([EN, 12] if tags == "true" else [12, EN]) + [DE, 21, 22, 23, EOS]]
     assert (joint[:, 7:] == PAD).all()
     prediction = model(batch)

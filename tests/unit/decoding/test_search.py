@@ -1,4 +1,4 @@
-"""Search against brute force, over a small model whose every distribution hangs on its source and its whole prefix."""
+"""Search against brute force, with a small model whose logits depend on the source and on the whole prefix."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MODULUS = 100_003
 
 
 class HashModel(TranslationModel):
-    """A random language model: the state holds a hash of source and prefix, which picks the row of logits.
+    """A random language model: the state is a hash of source and prefix, which selects the row of logits.
 
-    A hypothesis that is given another one's state, or a sentence another one's, gets other logits.
+    A hypothesis with the state of another hypothesis or sentence gets other logits.
     """
 
     def __init__(self, seed: int, vocabulary: int = 5, scale: float = 2.0) -> None:
@@ -66,7 +66,7 @@ class HashModel(TranslationModel):
 
 
 class TableModel(HashModel):
-    """Logits that hang on the number of tokens generated alone, written by hand."""
+    """Logits that depend only on the number of generated tokens, written by hand."""
 
     def __init__(self, logits: list[list[float]]) -> None:
         super().__init__(0)
@@ -92,7 +92,7 @@ def run(search: Search, model: HashModel, source: list[int]) -> list[tuple[list[
 
 
 def next_log_probs(model: HashModel, source: list[int], prefix: list[int]) -> Tensor:
-    """(V,) after the prefix, by the model's own steps, one sentence at a time."""
+    """Return (V,) log-probabilities after a prefix, computed by the model's own steps for one sentence."""
     with torch.no_grad():
         state = model.start(torch.tensor([[*source, EOS]]), torch.tensor([len(source) + 1]))
         for token in [BOS, *prefix]:
@@ -101,7 +101,7 @@ def next_log_probs(model: HashModel, source: list[int], prefix: list[int]) -> Te
 
 
 def exhaustive(model: HashModel, source: list[int], limit: int, alpha: float) -> list[tuple[list[int], float]]:
-    """Every sequence that ends in </s>, and every one cut off at the limit, by its penalised log-probability."""
+    """Return all sequences that end in </s> or reach the limit, the best score first."""
     words = [i for i in range(model.table.shape[1]) if i not in (PAD, BOS, EOS)]
     after = {
         prefix: next_log_probs(model, source, list(prefix))

@@ -132,7 +132,7 @@ def test_tags_are_those_of_the_direction(tokenizer: Tokenizer) -> None:
 
 def test_a_string_is_no_list_of_lines(translator: Translator) -> None:
     for call in (translator.translate, translator.n_best, translator.attention):
-        with pytest.raises(UserError, match=r"a single string was given instead of a list of lines; give \['a cat'\]"):
+        with pytest.raises(UserError, match=r"the lines must be a list, not one string; give \['a cat'\]"):
             call("a cat")
     for call in (translator.score, translator.attention):
         with pytest.raises(UserError, match="2 sources and 1 targets"):

@@ -1,0 +1,183 @@
+"""A run's folder: which files it holds, and how they are written and found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from triptych.errors import UserError
+from triptych.files import replacing
+from triptych.runs.versions import source_hash
+
+FORMAT = 2
+"""Version of the files in a run's folder. Format 1 (triptych 0.1) had no run.json."""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """run.json: what a run is, written before it trains.
+
+    Attributes:
+        format: ``FORMAT``.
+        version: of triptych.
+        name: of the run's folder.
+        label: what a sweep calls the arm; the folder's name for a run by itself.
+        overrides: of the command line, as they were given.
+        config_hash: identifies what the run computes; ``training_hash`` identifies its training alone.
+        versions: of Python, of libraries, and of this package's source.
+    """
+
+    format: int
+    version: str
+    name: str
+    label: str
+    overrides: tuple[str, ...]
+    config_hash: str
+    training_hash: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths of a run's files."""
+
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.yaml"
+
+    @property
+    def result(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def trained(self) -> Path:
+        """The result without scores, written when training has ended."""
+        return self.path / "trained.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def last(self) -> Path:
+        return self.checkpoints / "last.ckpt"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.path / "tokenizer"
+
+    @property
+    def translations(self) -> Path:
+        return self.path / "translations"
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file beside ``path``, then rename it: readers see the whole file or none."""
+    with replacing(path) as beside:
+        beside.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Write one text a line beside ``path``, then rename the file."""
+    with replacing(path) as beside:
+        beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
+def write_record(folder: RunFolder, record: RunRecord) -> None:
+    write_json(folder.record, asdict(record))
+
+
+def read_record(folder: RunFolder) -> RunRecord:
+    """Read a run's run.json.
+
+    Raises:
+        UserError: the folder holds no run, one of another version of triptych, or a damaged file.
+    """
+    if not folder.record.exists():
+        if not folder.config.exists():
+            raise UserError(f"run={folder.path} is no run folder (it has no run.json); give one that triptych made.")
+        raise UserError(
+            f"run={folder.path} was made by triptych {_version_of(folder)}, whose runs this version cannot load; use "
+            "that version for it, or train it again."
+        )
+    try:
+        stored = json.loads(folder.record.read_text(encoding="utf-8"))
+        if stored["format"] != FORMAT:
+            raise UserError(
+                f"run={folder.path} was made by triptych {stored['version']}, whose runs this version cannot load; use "
+                "that version for it, or train it again."
+            )
+        return RunRecord(**{**stored, "overrides": tuple(stored["overrides"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f"{folder.record} cannot be read ({error}); train the run again in another output=…."
+        ) from error
+
+
+def _version_of(folder: RunFolder) -> str:
+    """Return the version of triptych that made a folder without run.json."""
+    for path in (folder.result, folder.trained):
+        if path.exists():
+            return str(json.loads(path.read_text(encoding="utf-8")).get("version", "0.1"))
+    return "0.1"
+
+
+def runs_below(output: Path) -> Iterator[tuple[RunFolder, RunRecord]]:
+    """Give the runs that lie directly in a folder, by name, with their records."""
+    for path in sorted(output.glob("[!.]*/run.json")):
+        folder = RunFolder(path.parent)
+        yield folder, read_record(folder)
+
+
+def find_run(output: Path, config_hash: str) -> RunFolder | None:
+    """Return the run in a folder that computes what the hash identifies, whatever its name."""
+    return next((folder for folder, record in runs_below(output) if record.config_hash == config_hash), None)
+
+
+def find_trained(folder: RunFolder, training_hash: str) -> RunFolder | None:
+    """Return another run beside this one, of the same code and training, that has been trained and kept its weights."""
+    for other, record in runs_below(folder.path.parent):
+        alike = record.training_hash == training_hash and record.versions.get("source") == source_hash()
+        if (
+            other.path != folder.path
+            and alike
+            and other.trained.exists()
+            and (other.checkpoints / "best.ckpt").exists()
+        ):
+            return other
+    return None
+
+
+def started_by_other_code(folder: RunFolder) -> str | None:
+    """Return the hash of the package's source that a run was started with, if it is not today's. Else None."""
+    if not folder.record.exists():
+        return None
+    first = read_record(folder).versions.get("source")
+    return None if first == source_hash() else first
+
+
+def read_metrics(folder: RunFolder) -> pd.DataFrame:
+    """Return what the run logged, by step.
+
+    An interrupted run has a file for each part. A part counts up to the first step of the next one. A part that was
+    killed while its file was rewritten is empty.
+    """
+    table = pd.DataFrame()
+    parts = folder.path.glob("metrics/version_*/metrics.csv")
+    for path in sorted(parts, key=lambda path: int(path.parent.name.split("_")[1])):
+        if not path.stat().st_size:
+            continue
+        part = pd.read_csv(path)
+        table = pd.concat([table[table["step"] < part["step"].min()] if len(table) else table, part])
+    return table.reset_index(drop=True)

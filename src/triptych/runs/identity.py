@@ -1,0 +1,67 @@
+"""What identifies a run: hashes of its configuration and text, and the name of its folder."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+NOT_IDENTIFYING = ("name", "output", "cache", "logger", "study")
+"""Keys that change where a run is kept and how it is shown, but not what it computes."""
+DATA_LOCATION = ("dir", "url", "cache")
+"""Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
+SCORING = ("search", "search_tokens", "length_edges", "metric", "checkpoint.average")
+"""Keys that matter only after training."""
+
+
+def config_hash(
+    config: DictConfig, data: str, *, reference: Mapping[str, Any] | None = None, leaving_out: Sequence[str] = ()
+) -> str:
+    """Return 8 hexadecimal digits that identify what a run computes.
+
+    Args:
+        config: of the run.
+        data: fingerprint of its text.
+        reference: configuration of the model whose size ``match`` copies.
+        leaving_out: further keys to ignore. Without ``SCORING``, the hash identifies the training alone: runs that
+            share it share their weights.
+    """
+    plain: Any = OmegaConf.to_container(config, resolve=True)
+    plain["data"]["fingerprint"] = data
+    plain["reference"] = reference
+    for key in (*NOT_IDENTIFYING, *(f"data.{part}" for part in DATA_LOCATION), *leaving_out):
+        *sections, last = key.split(".")
+        functools.reduce(dict.__getitem__, sections, plain).pop(last, None)
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def identifying_overrides(overrides: Sequence[str]) -> list[str]:
+    """Return the overrides that change what a run computes."""
+    return [one for one in overrides if re.split(r"[./=]", one.lstrip("+~"))[0] not in (*NOT_IDENTIFYING, "hydra")]
+
+
+def display_overrides(overrides: Sequence[str]) -> list[str]:
+    """Return the identifying overrides as tables show them: only the last part of a path or of a nested option."""
+    pairs = [one.partition("=") for one in identifying_overrides(overrides)]
+    return [f"{key}{equals}{Path(value).name if '/' in value else value}" for key, equals, value in pairs]
+
+
+def short_label(overrides: Sequence[str]) -> str:
+    """Return a name for a folder: ``model=lm4mt``, ``loss.autoencode.alpha=0.1`` -> ``lm4mt-alpha_0.1``."""
+    parts = []
+    for override in display_overrides(overrides):
+        key, _, value = override.lstrip("+~").partition("=")
+        chosen = plain_name(value)
+        parts.append(chosen if key in ("model", "arm") else f"{key.rpartition('.')[2]}_{chosen}")
+    return plain_name("-".join(parts))
+
+
+def plain_name(text: str) -> str:
+    """Return a text as the name of a file: letters, digits, ``.``, ``_`` and ``-`` alone, at most 80 of them."""
+    return re.sub(r"[^\w.-]+", "_", text).strip("._-")[:80]

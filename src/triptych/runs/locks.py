@@ -1,0 +1,35 @@
+"""Locks by which processes, and machines that share a disk, train each run once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+
+class RunLocked(Exception):
+    """Another process holds the lock of the folder that this exception names."""
+
+
+@contextmanager
+def run_lock(run: Path, name: str, *, wait: bool = False) -> Iterator[None]:
+    """Hold a lock that the system releases when its process dies.
+
+    Args:
+        run: folder that is locked, which need not exist. The lock is a file in ``.locks`` beside it.
+        name: of the lock.
+        wait: until another process releases it.
+
+    Raises:
+        RunLocked: another process holds the lock, and ``wait`` is False.
+    """
+    folder = run.parent / ".locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / name, timeout=-1 if wait else 0)
+    try:
+        with lock:
+            yield
+    except Timeout as error:
+        raise RunLocked(run) from error

@@ -1,0 +1,170 @@
+"""A trained run: its files, and its model ready to translate and to score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from triptych.contract.model import AttentionMap, TranslationModel
+from triptych.data.directions import Direction, Directions
+from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.search import Search
+from triptych.decoding.translator import Translator
+from triptych.errors import UserError
+from triptych.runs.checkpoints import weights
+from triptych.runs.folder import RunFolder, read_metrics, read_record
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+class Run:
+    """A run's folder. Its model is loaded when it is first used.
+
+    Args:
+        folder: of the run.
+        checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
+        device: where the model goes.
+
+    Raises:
+        UserError: the folder holds no run, or one that this version cannot load.
+    """
+
+    def __init__(self, folder: str | PathLike[str], checkpoint: str | None = None, device: str = "cpu") -> None:
+        self.files = RunFolder(Path(folder).expanduser())
+        read_record(self.files)
+        self.checkpoint = checkpoint or _scored_checkpoint(self.files)
+        self.device = device
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    @property
+    def folder(self) -> Path:
+        """Path of the run's folder."""
+        return self.files.path
+
+    @cached_property
+    def config(self) -> DictConfig:
+        """Configuration of the run, resolved and read-only, with the sizes that ``match`` has found."""
+        config = OmegaConf.load(self.files.config)
+        assert isinstance(config, DictConfig)
+        OmegaConf.set_readonly(config, True)
+        return config
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Contents of result.json.
+
+        Raises:
+            UserError: the run is not finished.
+        """
+        if not self.files.result.exists():
+            raise UserError(f"{self.folder} has no result.json yet; finish it by the command that started it.")
+        return json.loads(self.files.result.read_text(encoding="utf-8"))
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """What the run has logged: a row for each logged step, with columns ``step``, ``train/loss`` and so on."""
+        path = self.folder / "metrics.csv"
+        return pd.read_csv(path) if path.exists() else read_metrics(self.files)
+
+    @cached_property
+    def translator(self) -> Translator:
+        """Model and tokenizer, ready to translate.
+
+        Raises:
+            UserError: no such checkpoint or device, or a tokenizer that the checkpoint was not trained with.
+        """
+        path = self.files.checkpoints / f"{self.checkpoint}.ckpt"
+        if not path.exists():
+            available = ", ".join(sorted(p.stem for p in self.files.checkpoints.glob("*.ckpt"))) or "none yet"
+            raise UserError(f"run={self.folder} has no checkpoint '{self.checkpoint}'; it has {available}.")
+        tokenizer = Tokenizer.load(self.files.tokenizer)
+        stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)["tokenizer"]
+        if stored != tokenizer.fingerprint:
+            raise UserError(
+                f"run={self.folder}: its tokenizer {tokenizer.fingerprint} is not the one that its checkpoint was "
+                f"trained with, {stored}; put the right tokenizer folder back."
+            )
+        model = instantiate(self.config.model, vocabulary=tokenizer.vocabulary)
+        model.load_state_dict(weights(path))
+        try:
+            model = model.eval().to(self.device)
+        except (RuntimeError, AssertionError) as error:
+            raise UserError(f"device={self.device} is not there ({str(error).splitlines()[0]}); choose cpu.") from error
+        return Translator(
+            model=model,
+            tokenizer=tokenizer,
+            directions=_directions(self.config, tokenizer),
+            search=instantiate(self.config.search),
+        )
+
+    @property
+    def model(self) -> TranslationModel:
+        """The architecture with its trained weights, in evaluation mode."""
+        return self.translator.model
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.translator.tokenizer
+
+    def translate(
+        self,
+        lines: Iterable[str],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[str]:
+        """Return one translation for each line, as ``Translator.translate``."""
+        return self.translator.translate(lines, search, search_tokens, direction)
+
+    def score(
+        self, src: Iterable[str], tgt: Iterable[str], search_tokens: int = 4096, direction: Direction | None = None
+    ) -> list[float]:
+        """Return log p(target | source) of each pair in nats, as ``Translator.score``."""
+        return self.translator.score(src, tgt, search_tokens, direction)
+
+    def attention(
+        self, src: Iterable[str], tgt: Iterable[str] | None = None, direction: Direction | None = None
+    ) -> list[AttentionMap]:
+        """Return the attention weights over sentence pairs, as ``Translator.attention``."""
+        return self.translator.attention(src, tgt, direction=direction)
+
+
+def load(run: str | PathLike[str], checkpoint: str | None = None, device: str = "cpu") -> Run:
+    """Load a run and its model.
+
+    Args:
+        run: its folder.
+        checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
+        device: where the model goes.
+
+    Raises:
+        UserError: no such run, checkpoint or device, a run of another version, or a tokenizer that the checkpoint was
+            not trained with.
+    """
+    loaded = Run(run, checkpoint, device)
+    _ = loaded.translator
+    return loaded
+
+
+def _scored_checkpoint(files: RunFolder) -> str:
+    """Return the name of the checkpoint that result.json scores: ``averaged`` if there is one, else ``best``."""
+    return "averaged" if (files.checkpoints / "averaged.ckpt").exists() else "best"
+
+
+def _directions(config: DictConfig, tokenizer: Tokenizer) -> Directions:
+    """Return the directions that a run was trained on, and the one that it is tested on."""
+    data = OmegaConf.select(config, "data", default={})
+    names = data.get("directions")
+    src, tgt = tokenizer.languages if names is None else (data.src, data.tgt)
+    return Directions.of(names, src, tgt, data.get("pivot"))

@@ -1,0 +1,51 @@
+"""Hybrids, chosen by YAML alone, train, translate, count their FLOPs and show their attention."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import random_batch
+from triptych.runs.trained_run import load
+
+from triptych.commands import cli
+
+
+@pytest.mark.parametrize(
+    ("encoder", "decoder", "names"),
+    [("rnn", "transformer", ["decoder", "cross"]), ("transformer", "rnn", ["encoder", "cross"])],
+)
+def test_a_hybrid_is_trained_and_translates(
+    encoder: str, decoder: str, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    choice = ["model=hybrid", f"model/encoder={encoder}", f"model/decoder={decoder}"]
+    monkeypatch.setattr("sys.argv", ["triptych", "train", *choice, "scale=smoke", "cache=cache"])
+    assert cli.main() == 0
+    (run,) = Path("runs").glob("[!.]*")
+    result = json.loads((run / "result.json").read_text())
+    assert result["train"]["flops"] > 0
+    trained = load(run)
+    assert len(trained.translate(["The dog sleeps.", "The cat sleeps."])) == 2
+    assert [one.name for one in trained.model.attention_maps(random_batch([(3, 4)]))] == names
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["model/encoder=cnn"], "model/encoder=cnn is unknown; choose one of rnn, transformer."),
+        (["model.encoder.hidden_size=wide"], "model.encoder.hidden_size=wide must be an integer."),
+        (["model.decoder.layers=3"], "model.decoder.layers is no configuration key"),
+        (["model.decoder.d_model=64"], "embed a token with 32 and 64 features"),
+        (["~model.decoder.d_ff"], "d_ff"),
+    ],
+)
+def test_mistakes_are_named(
+    overrides: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["triptych", "train", "model=hybrid", "scale=smoke", "cache=cache", *overrides])
+    assert cli.main() == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert message in said

@@ -1,0 +1,259 @@
+"""Every kernel against its plain PyTorch reference: values and gradients; and the choice between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import build_model, random_batch
+from torch import Tensor, nn
+
+from triptych import kernels
+from triptych.contract.batch import Batch
+from triptych.errors import UserError
+from triptych.kernels import dropout, linear_cross_entropy, loop_matmul, lstm, malloc, matmul, precision, rows
+from triptych.training.loss import TranslationLoss
+
+ARCHITECTURES = [
+    "transformer",
+    "transformer model.norm_position=post model.positions=sinusoidal model.activation=swiglu",
+    "lm4mt",
+    "lm4mt model.source_attention=bidirectional",
+    "rnn_none",
+    "rnn_bahdanau",
+    "rnn_luong",
+    "rnn_luong model.input_feeding=true model.score=general",
+    "rnn model.cell=gru",
+    "hybrid",
+    "hybrid model/encoder=transformer model/decoder=rnn",
+]
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(0)
+
+
+def values_and_gradients(function: Callable[..., Tensor], *inputs: Tensor) -> list[Tensor]:
+    inputs = tuple(x.clone().requires_grad_(x.is_floating_point()) for x in inputs)
+    value = function(*inputs)
+    weights = torch.linspace(-1, 1, value.numel()).view(value.shape).to(value.dtype)
+    (value * weights).sum().backward()
+    return [value.detach(), *(x.grad for x in inputs if x.grad is not None)]
+
+
+def test_gather_and_scatter() -> None:
+    x, some = torch.randn(9, 3), torch.tensor([7, 0, 4])
+    fast = values_and_gradients(rows.gather_rows, x, some)
+    plain = values_and_gradients(rows.gather_rows_reference, x, some)
+    torch.testing.assert_close(fast, plain, rtol=0, atol=0)
+    fast = values_and_gradients(lambda x: rows.scatter_rows(x, some, 9), x[:3])
+    plain = values_and_gradients(lambda x: rows.scatter_rows_reference(x, some, 9), x[:3])
+    torch.testing.assert_close(fast, plain, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_linear_cross_entropy(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(linear_cross_entropy.CHUNK_ELEMENTS, "cpu", 17 * 70)  # several chunks
+    hidden, weight, targets = torch.randn(150, 8), torch.randn(17, 8), torch.randint(17, (150,))
+    of_tokens = torch.rand(150) / 150, torch.full((150,), smoothing)
+
+    def run(function: Callable[..., tuple[Tensor, Tensor]]) -> tuple[list[Tensor], Tensor]:
+        found = values_and_gradients(lambda h, w: function(h, w, targets, *of_tokens)[0], hidden, weight)
+        return found, function(hidden, weight, targets, *of_tokens)[1]
+
+    fast, plain = (
+        run(one)
+        for one in (linear_cross_entropy.linear_cross_entropy, linear_cross_entropy.linear_cross_entropy_reference)
+    )
+    torch.testing.assert_close(fast, plain, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_padded_lstm(both: bool) -> None:
+    layer = nn.LSTM(5, 7, batch_first=True, bidirectional=both)
+    x, lengths = torch.randn(4, 6, 5), torch.tensor([3, 6, 1, 4])
+    padding = (torch.arange(6) >= lengths[:, None]).unsqueeze(-1)
+
+    def run(function: Callable[..., lstm.Outputs]) -> list[Tensor]:
+        layer.zero_grad()
+
+        def outputs(x: Tensor) -> Tensor:
+            output, last = function(layer, x, lengths)
+            return torch.cat([output.masked_fill(padding, 0).flatten(), *(part.flatten() for part in last)])
+
+        found = values_and_gradients(outputs, x)
+        return [*found, *(parameter.grad for parameter in layer.parameters() if parameter.grad is not None)]
+
+    assert lstm.has_padded_lstm(x, layer) == torch.backends.mkldnn.is_available()
+    torch.testing.assert_close(run(lstm.padded_lstm), run(lstm.padded_lstm_reference), rtol=1e-4, atol=1e-5)
+
+
+def test_products_of_a_loop() -> None:
+    first, matrix, memory = torch.randn(3, 5), torch.randn(5, 5), torch.randn(3, 5, 5)
+
+    def run(make: Callable[..., loop_matmul.LoopProducts]) -> list[Tensor]:
+        def loop(first: Tensor, matrix: Tensor, memory: Tensor) -> Tensor:
+            product = make([matrix.T, memory])
+            x = product.begin(first)
+            for _ in range(4):
+                x = torch.tanh(product(x, matrix.T) + product(x.unsqueeze(1), memory).squeeze(1))
+            return x
+
+        return values_and_gradients(loop, first, matrix, memory)
+
+    plain = run(loop_matmul.LoopMatmulReference)
+    torch.testing.assert_close(run(loop_matmul.LoopMatmul), plain, rtol=1e-5, atol=1e-6)
+
+
+def test_dropout_scales_alike() -> None:
+    """The masks differ: each kernel draws its own."""
+    for function in (dropout.dropout, dropout.dropout_reference):
+        dropped, gradient = values_and_gradients(lambda x, of=function: of(x, 0.25), torch.ones(100_000))
+        assert dropped.unique().tolist() == pytest.approx([0, 4 / 3], rel=1e-4)
+        assert float((dropped == 0).float().mean()) == pytest.approx(0.25, abs=0.01)
+        assert torch.equal(gradient == 0, dropped == 0) or not gradient[dropped == 0].any()
+
+
+def test_products_by_another_library() -> None:
+    one, other = torch.randn(64, 64), torch.randn(64, 64)
+    found = []
+    for context in (matmul.fast_products, matmul.products_reference):
+        with context(torch.device("cpu")):
+            found.append(values_and_gradients(torch.matmul, one, other))
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
+
+
+def test_precision_of_fused_layers() -> None:
+    layer, x = nn.GRU(4, 4, batch_first=True), torch.randn(2, 3, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        with precision.fused_precision(torch.device("cpu")):
+            fast = layer(x)[0].float()
+        with precision.fused_precision_reference(torch.device("cpu")):
+            plain = layer(x)[0]
+        assert precision.cast_once(x).dtype == torch.bfloat16
+        assert precision.cast_once_reference(x) is x
+    torch.testing.assert_close(fast, plain, rtol=0.05, atol=0.05)
+
+
+def test_the_reference_leaves_the_allocator_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise AssertionError("the C library was opened")
+
+    monkeypatch.setattr(malloc.ctypes, "CDLL", refuse)
+    with kernels.use("reference"):
+        malloc.keep_freed_memory()
+
+
+def test_the_choice_ends_with_its_block() -> None:
+    assert kernels.fast()
+    with kernels.use("reference"):
+        assert not kernels.fast()
+        with kernels.use("fast"):
+            assert kernels.fast()
+        assert not kernels.fast()
+    assert kernels.fast()
+
+    def fail() -> None:
+        with kernels.use("reference"):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert kernels.fast()
+
+
+def test_an_unknown_choice_is_refused() -> None:
+    with pytest.raises(UserError, match=r"^strategy\.kernels=turbo is unknown; choose one of fast, reference\.$"):
+        kernels.use("turbo").__enter__()
+
+
+class Refused(Exception):
+    """A kernel ran."""
+
+
+def test_the_reference_runs_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every place that has a kernel is reached by one of these models, and none runs."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise Refused
+
+    for owner, name in (
+        (rows._Gather, "forward"),
+        (rows._Scatter, "forward"),
+        (linear_cross_entropy._InChunks, "forward"),
+        (loop_matmul._Product, "forward"),
+        (torch, "lstm"),
+        (dropout.np.random, "SFC64"),
+    ):
+        monkeypatch.setattr(owner, name, refuse)
+    batch = random_batch([(5, 4), (2, 6), (7, 3)] * 5)
+    for name in ("transformer", "rnn_bahdanau", "lm4mt"):
+        model = build_model(f"model={name}").float().train()
+        loss = TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=lambda _: 0.5)
+        with kernels.use("reference"):
+            loss(model(batch), batch.step_tokens, 0.5).loss.backward()
+        with pytest.raises(Refused):
+            loss(model(batch), batch.step_tokens, 0.5).loss.backward()
+
+
+def losses(architecture: str, choice: str, steps: int) -> Tensor:
+    """Of so many optimizer steps in single precision, without dropout, whose masks differ."""
+    torch.manual_seed(0)
+    model = build_model(*f"model={architecture}".split(), "scale.dropout=0").float().train()
+    loss = TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=lambda progress: 1 - progress)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    found = []
+    with kernels.use(choice):
+        for step in range(steps):
+            batch: Batch = random_batch([(5, 4), (12, 6), (7, 13), (3, 3)] * 6, seed=step)
+            parts = loss(model(batch), batch.step_tokens, step / steps)
+            parts.loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            found.append(parts.loss.detach())
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_losses_are_those_of_the_reference(architecture: str) -> None:
+    fast, plain = (losses(architecture, choice, steps=4) for choice in kernels.CHOICES)
+    torch.testing.assert_close(fast, plain, rtol=1e-5, atol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_losses_of_50_steps_are_those_of_the_reference(architecture: str) -> None:
+    fast, plain = (losses(architecture, choice, steps=50) for choice in kernels.CHOICES)
+    torch.testing.assert_close(fast, plain, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("model", ["transformer", "rnn_luong"])
+def test_a_run_takes_the_choice_of_its_strategy(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In training, validation and search, and a later run of the process has its own."""
+    from triptych.commands import cli
+    from triptych.decoding import search
+
+    seen: list[bool] = []
+    limit, forward = search.Search.limit, linear_cross_entropy.LinearCrossEntropy.forward
+
+    def spy(function: Callable[..., object]) -> Callable[..., object]:
+        def spied(*args: object) -> object:
+            seen.append(kernels.fast())
+            return function(*args)
+
+        return spied
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(search.Search, "limit", spy(limit))
+    monkeypatch.setattr(linear_cross_entropy.LinearCrossEntropy, "forward", spy(forward))
+    for choice in ("reference", "fast"):
+        seen.clear()
+        options = [f"model={model}", "scale=smoke", "cache=cache", f"strategy.kernels={choice}"]
+        monkeypatch.setattr("sys.argv", ["triptych", "train", *options])
+        assert cli.main() == 0
+        assert set(seen) == {choice == "fast"}
+    assert kernels.fast()
