@@ -61,7 +61,7 @@ def test_seeds_that_have_had_other_budgets_are_refused(tmp_path: Path) -> None:
     main([str(tmp_path), "--unequal"])
 
 
-def test_equal_flops_are_told_where_one_stream_begins_the_other(
+def test_equal_flops_are_noted_where_one_stream_begins_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_arm(tmp_path, 0, "base")
@@ -133,7 +133,7 @@ def test_a_seed_that_is_not_the_configs_is_refused(tmp_path: Path) -> None:
         main([str(tmp_path)])
 
 
-def test_arms_of_other_seeds_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arms_of_other_seeds_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(tmp_path, "model=rnn-00000001", seed=1)
     make_run(tmp_path, "model=transformer-00000002", seed=2)
     main([str(tmp_path)])
