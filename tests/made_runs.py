@@ -16,9 +16,9 @@ import yaml
 from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.arm_rows import ArmRow, build_rows
 from triptych.reports.reader import find_arms, find_runs
-from triptych.reports.run_folders import RUN_FORMAT
 from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.reports.study import find_study
+from triptych.runs.folder import FORMAT
 
 REFERENCES = [f"the {a} {n} sees a {b} house near the {c} river ." for a, n, b, c in zip(
     ("old", "young", "tall", "small", "blue", "sad") * 5,
@@ -130,7 +130,7 @@ def start_run(root: Path, given: str, overrides: Sequence[str] = ()) -> Path:
     folder = root / below / last.replace("=", "_").replace(",", "-")
     folder.mkdir(parents=True)
     described = {
-        "format": RUN_FORMAT,
+        "format": FORMAT,
         "version": "0.2.0",
         "name": folder.name,
         "label": "",

@@ -78,6 +78,7 @@ class Archive:
                     study=stored["study"],
                     place=place,
                     overrides=tuple(stored["overrides"]),
+                    label=stored.get("label"),
                     run=stored["run"],
                     status=stored["status"],
                     reason=stored["reason"],

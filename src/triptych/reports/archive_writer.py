@@ -146,6 +146,7 @@ def _stored_arm(arm: Arm) -> dict[str, Any]:
     return {
         "study": arm.study,
         "overrides": list(arm.overrides),
+        "label": arm.label,
         "run": arm.run,
         "status": arm.status,
         "reason": arm.reason,

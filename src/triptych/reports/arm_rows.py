@@ -39,7 +39,7 @@ class ArmRow:
 
     def bleu(self, test_set: str) -> float | None:
         """Return the BLEU of a test set, the mean over the seeds that have it; None if no seed has."""
-        scores = [run.tests[test_set]["bleu"] for run in self.finished if test_set in run.tests]
+        scores = [run.tests[test_set]["bleu"] for run in self.finished if "bleu" in run.tests.get(test_set, {})]
         return fmean(scores) if scores else None
 
 

@@ -7,15 +7,13 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
-from sacrebleu.metrics.chrf import CHRF
-
 from triptych.errors import UserError
-from triptych.evaluation.bleu_statistics import bleu_from_signature
 from triptych.reports.arm_rows import ArmRow
-from triptych.reports.stored_run import StoredRun, TranslatedText, test_sets
+from triptych.reports.rescoring import rescore
+from triptych.reports.stored_run import StoredRun, TranslatedText, metric_names, test_sets
 
-SAME_SCORING = ("bleu_signature", "chrf_signature", "text", "sentences")
-"""Entries of a test's result that runs must share before their scores stand in one table."""
+SAME_TEXT = ("text", "sentences")
+"""Entries of a test's result that runs must share before their scores stand in one table, beside the signatures."""
 SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra")
 """Entries that they must share too, unless a study varies the search."""
 TOLERANCE = 1e-6
@@ -28,12 +26,13 @@ def refuse_mixtures(runs: Sequence[StoredRun], varies: Collection[str]) -> None:
     Raises:
         UserError: runs scored one test set with different signatures, on different text, or decoded it differently.
     """
-    keys = SAME_SCORING if "search" in varies else (*SAME_SCORING, *SEARCH)
+    settings = SAME_TEXT if "search" in varies else (*SAME_TEXT, *SEARCH)
     for test_set in test_sets(runs):
-        for key in keys:
+        signatures = [f"{name}_signature" for name in metric_names(runs, test_set)]
+        for key in (*signatures, *settings):
             found: dict[str, list[str]] = defaultdict(list)
             for run in runs:
-                if test_set in run.tests:
+                if test_set in run.tests and (key in run.tests[test_set] or key not in signatures):
                     found[str(run.tests[test_set].get(key))].append(run.origin)
             if len(found) > 1:
                 sides = "; ".join(
@@ -89,9 +88,8 @@ def stream_of(run: StoredRun) -> str:
 def refuse_tampered(runs: Sequence[StoredRun]) -> None:
     """Refuse results that contradict the config or the translations of their run.
 
-    A run's seed must be its config's. Its BLEU and chrF must be those of its translations, computed by the metrics that
-    their signatures name, and its sources and references those that it was scored on. Test sets without translations
-    are not checked.
+    A run's seed must be its config's, its sources and references those that it was scored on, and its scores those of
+    its translations. Neither test sets without translations nor metrics from outside triptych are checked.
 
     Raises:
         UserError: a run contradicts itself.
@@ -125,26 +123,24 @@ def _streams_begin_alike(one: StoredRun, other: StoredRun) -> bool:
 def _contradiction(run: StoredRun, test_set: str, text: TranslatedText) -> str | None:
     """Return how a run's translations contradict its result, None if they agree."""
     if len(text.translations) != len(text.references):
-        found = f"{len(text.translations):,} lines for {len(text.references):,} references"
-        return f"{run.text_file(test_set)} has {found}"
+        counts = f"{len(text.translations):,} lines for {len(text.references):,} references"
+        return f"{run.text_file(test_set)} has {counts}"
     scores = run.tests[test_set]
     if text.fingerprint and text.fingerprint != scores.get("text", text.fingerprint):
         return f"test.{test_set}.text is {scores['text']}, and its sources and references are {text.fingerprint}"
-    try:
-        metrics = {"bleu": bleu_from_signature(scores["bleu_signature"]), "chrf": CHRF()}
-    except ValueError as error:
-        return f"test.{test_set}.bleu_signature is none ({error})"
-    for name, metric in metrics.items():
+    for name in metric_names([run], test_set):
         stored, signature = scores[name], scores[f"{name}_signature"]
-        score = metric.corpus_score(text.translations, [text.references]).score
-        # The version of sacreBLEU is not a setting: the one that scored the run stands in the run's versions.
-        expected = metric.get_signature()
-        expected.update("version", (run.result or {}).get("versions", {}).get("sacrebleu", expected.info["version"]))
-        if signature != expected.format():
+        try:
+            found = rescore(run, name, signature, text)
+        except ValueError as error:
+            return f"test.{test_set}.{name}_signature is none ({error})"
+        if found is None:
+            continue
+        if signature != found.signature:
             return (
                 f"test.{test_set}.{name}_signature is {signature}, and sacreBLEU's for these settings is "
-                f"{expected.format()}"
+                f"{found.signature}"
             )
-        if abs(score - stored) > TOLERANCE:
-            return f"test.{test_set}.{name} is {stored:.6g}, and its translations score {score:.6g}"
+        if abs(found.score - stored) > TOLERANCE:
+            return f"test.{test_set}.{name} is {stored:.6g}, and its translations score {found.score:.6g}"
     return None

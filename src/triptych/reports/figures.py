@@ -69,7 +69,7 @@ def bleu_by_parameters(rows: Sequence[ArmRow], test_set: str) -> go.Figure | Non
     figure = go.Figure()
     styles = _styles(rows)
     for row in rows:
-        found = [run for run in row.finished if test_set in run.tests]
+        found = [run for run in row.finished if "bleu" in run.tests.get(test_set, {})]
         if found:
             figure.add_scatter(
                 x=[run.result["model"]["parameters"] for run in found if run.result],

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparability import share_stream, stream_of
-from triptych.reports.stored_run import StoredRun, test_sets
+from triptych.reports.stored_run import StoredRun, metric_names, test_sets
 from triptych.reports.study import Published, Study
-from triptych.reports.tables import MISSING
+from triptych.reports.tables import MISSING, score_header
 
 
 def failures(rows: Sequence[ArmRow]) -> list[str]:
@@ -34,9 +34,10 @@ def conditions(runs: Sequence[StoredRun]) -> list[str]:
         lines.append(f"The runs are of {len(sources)} versions of the code (versions in result.json).")
     for test_set in test_sets(runs):
         scores = [run.tests[test_set] for run in runs if test_set in run.tests]
+        for name in metric_names(runs, test_set):
+            key = f"{name}_signature"
+            lines.append(f"{test_set}: {score_header(name)} {_values([one for one in scores if key in one], key)}")
         lines += [
-            f"{test_set}: BLEU {_values(scores, 'bleu_signature')}",
-            f"{test_set}: chrF {_values(scores, 'chrf_signature')}",
             f"{test_set}: {_values(scores, 'sentences')} sentences, beam {_values(scores, 'beam_size')}, "
             f"length penalty {_values(scores, 'length_penalty')}",
         ]

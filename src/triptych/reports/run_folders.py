@@ -16,12 +16,10 @@ import yaml
 import triptych
 from triptych.errors import UserError
 from triptych.reports.stored_run import StoredRun, TranslatedText
-from triptych.runs.folder import RunFolder
+from triptych.runs.folder import FORMAT, RunFolder
 
 RUN_FILE = "run.json"
-"""The file that says what a run is, written when it starts."""
-RUN_FORMAT = 2
-"""The format of run folders that this version writes and reads; folders of format 1 have no ``RUN_FILE``."""
+"""The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +104,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def _read_run(home: Path, root: Path) -> FolderRun:
     started = read_json(home / RUN_FILE)
     result = read_json(home / "result.json")
-    if started is None or started.get("format") != RUN_FORMAT:
+    if started is None or started.get("format") != FORMAT:
         version = (started or result or {}).get("version")
         maker = f"triptych {version}" if version else "an earlier version of triptych"
         raise UserError(

@@ -50,7 +50,7 @@ class PairedTests:
     2005). With one seed p is sacreBLEU's own; with several it comes from ``randomized_p``.
 
     Args:
-        rows: the arms. Those without scores on the test set are left out.
+        rows: the arms. Those without BLEU on the test set are left out.
         test_set: the name of the test set.
     """
 
@@ -58,7 +58,8 @@ class PairedTests:
         self.test_set = test_set
         scores = {row.label: bleu for row in rows if (bleu := row.bleu(test_set)) is not None}
         self.ranked = sorted((row for row in rows if row.label in scores), key=lambda row: -scores[row.label])
-        texts = {run: run.text(test_set) for run in runs_of(self.ranked)}
+        scored = [run for run in runs_of(self.ranked) if "bleu" in run.tests.get(test_set, {})]
+        texts = {run: run.text(test_set) for run in scored}
         self._texts: dict[StoredRun, TranslatedText] = {run: text for run, text in texts.items() if text}
         self._statistics: dict[StoredRun, np.ndarray] = {}
 

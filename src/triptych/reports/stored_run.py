@@ -168,6 +168,13 @@ def test_sets(runs: Sequence[StoredRun]) -> list[str]:
     return sorted({name for run in runs for name in run.tests})
 
 
+def metric_names(runs: Sequence[StoredRun], test_set: str) -> list[str]:
+    """Return the names of the metrics that any run has of a test set: BLEU, chrF, then the others in order of name."""
+    scores = [run.tests[test_set] for run in runs if test_set in run.tests]
+    found = {key.removesuffix("_signature") for each in scores for key in each if key.endswith("_signature")}
+    return sorted(found, key=lambda name: (name != "bleu", name != "chrf", name))
+
+
 def _without_seed(value: Any) -> Any:
     """Return a config without the entries named ``seed``, at any depth."""
     if isinstance(value, dict):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from triptych.reports.arm_rows import ArmRow, runs_of
-from triptych.reports.stored_run import StoredRun, test_sets
+from triptych.reports.stored_run import StoredRun, metric_names, test_sets
 from triptych.reports.study import Published
 
 MISSING = "–"
@@ -66,11 +66,14 @@ COSTS = (
 )
 SPEED = Column("tokens_per_second", "tokens/s", ",.0f")
 PERPLEXITY = Column("validation_perplexity", "validation perplexity", ".2f")
-SCORES = (
-    ("bleu", "BLEU", ".2f"),
-    ("chrf", "chrF", ".2f"),
-    ("sentence_bleu_pieces", "sentence BLEU over pieces", ".2f"),
-)
+SCORES = {
+    "bleu": ("BLEU", ".2f"),
+    "chrf": ("chrF", ".2f"),
+    "sentence_bleu_pieces": ("sentence BLEU over pieces", ".2f"),
+    "ter": ("TER", ".2f"),
+}
+"""Scores of a test set: the header and the format of each. Other metrics have their name and ``OTHER_FORMAT``."""
+OTHER_FORMAT = ".4g"
 NARROW = ("model", "parameters (M)", "FLOPs (analytic)", "validation perplexity", "BLEU")
 """Columns of measured figures that a narrow table keeps."""
 TIMES = (("seconds", 1.0, 600.0), ("minutes", 60.0, 36_000.0), ("hours", 3600.0, float("inf")))
@@ -111,8 +114,23 @@ def columns(runs: Sequence[StoredRun]) -> list[Column]:
     unit, scale = time_unit(longest)
     found = [*COSTS, Column("seconds", unit, ".1f", scale), SPEED, PERPLEXITY]
     for test_set in test_sets(runs):
-        found += [Column(f"{test_set}/{key}", header, style, test_set=test_set) for key, header, style in SCORES]
+        for name in score_names(runs, test_set):
+            form = SCORES[name][1] if name in SCORES else OTHER_FORMAT
+            found.append(Column(f"{test_set}/{name}", score_header(name), form, test_set=test_set))
     return found
+
+
+def score_names(runs: Sequence[StoredRun], test_set: str) -> list[str]:
+    """Return the scores that any run has of a test set, in the order of the table."""
+    found = metric_names(runs, test_set)
+    if any("sentence_bleu_pieces" in run.tests.get(test_set, {}) for run in runs):
+        found.append("sentence_bleu_pieces")
+    return [name for name in SCORES if name in found] + [name for name in found if name not in SCORES]
+
+
+def score_header(name: str) -> str:
+    """Return the header of a score's column."""
+    return SCORES[name][0] if name in SCORES else name
 
 
 def comparison(
@@ -223,7 +241,7 @@ def _figures(run: StoredRun) -> dict[str, float]:
     figures = {key: sources.get(key, train).get(key) for key in keys}
     figures |= {f"validation_{key}": validation.get(key) for key in ("loss", "perplexity")}
     for test_set, scores in run.tests.items():
-        figures |= {f"{test_set}/{key}": scores.get(key) for key, _, _ in SCORES}
+        figures |= {f"{test_set}/{name}": scores.get(name) for name in score_names([run], test_set)}
     return {key: float("nan") if value is None else float(value) for key, value in figures.items()}
 
 

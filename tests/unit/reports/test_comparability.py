@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from made_runs import NODE, REFERENCES, add_arm, change, make_arm, make_run, row
 
 from triptych.commands.report import main
 from triptych.errors import UserError
+from triptych.evaluation.metrics import ChrF
 from triptych.reports.comparability import SEARCH
 
 
@@ -59,7 +61,7 @@ def test_seeds_that_have_had_other_budgets_are_refused(tmp_path: Path) -> None:
     main([str(tmp_path), "--unequal"])
 
 
-def test_equal_flops_are_told_where_one_stream_begins_the_other(
+def test_equal_flops_are_noted_where_one_stream_begins_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_arm(tmp_path, 0, "base")
@@ -131,7 +133,7 @@ def test_a_seed_that_is_not_the_configs_is_refused(tmp_path: Path) -> None:
         main([str(tmp_path)])
 
 
-def test_arms_of_other_seeds_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arms_of_other_seeds_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(tmp_path, "model=rnn-00000001", seed=1)
     make_run(tmp_path, "model=transformer-00000002", seed=2)
     main([str(tmp_path)])
@@ -156,6 +158,43 @@ def test_sources_and_references_that_were_changed_are_refused(tmp_path: Path) ->
     path.write_text(path.read_text().replace("old", "new"))
     with pytest.raises(UserError, match=r"tampered with: test\.toy\.text is .*, and its sources and references are "):
         main([str(tmp_path)])
+
+
+CHRF = {"_target_": "triptych.evaluation.metrics.ChrF", "char_order": 6, "word_order": 2, "beta": 3, "lowercase": True}
+OWN = {"_target_": "mine.Metric"}
+
+
+def test_scores_are_computed_again_with_the_settings_of_the_config(tmp_path: Path) -> None:
+    lines = spoilt(0.2)
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=lines)
+    settings = {"chrf": CHRF, "mine": OWN}
+    (run / "config.yaml").write_text((run / "config.yaml").read_text() + f"metric: {json.dumps(settings)}\n")
+    found = ChrF(char_order=6, word_order=2, beta=3, lowercase=True).score(lines, REFERENCES, REFERENCES)
+    own = {"chrf": found.score, "chrf_signature": found.signature, "mine": 0.8512, "mine_signature": "mine:1"}
+    change(run, "test", "toy", to=rows_of(tmp_path)[0].runs[0].tests["toy"] | own)
+    main([str(tmp_path)])
+    text = (tmp_path / "report.md").read_text()
+    assert "toy chrF | toy sentence BLEU over pieces | toy mine |" in text
+    assert "| 0.8512 |" in text
+    assert "- toy: mine mine:1" in text
+    change(run, "test", "toy", "chrf", to=own["chrf"] + 1)
+    with pytest.raises(UserError, match=r"tampered with: test\.toy\.chrf is "):
+        main([str(tmp_path)])
+    settings = {"chrf": CHRF | {"beta": "two"}}
+    (run / "config.yaml").write_text(f"seed: 1\nmetric: {json.dumps(settings)}\n")
+    with pytest.raises(UserError, match=r"tampered with: test\.toy\.chrf_signature is none \(chrf cannot be built"):
+        main([str(tmp_path)])
+
+
+def test_a_score_that_some_runs_lack_is_no_mixture(tmp_path: Path) -> None:
+    without = {key: value for key, value in scores().items() if not key.startswith(("bleu", "chrf"))}
+    make_run(tmp_path, "a", tests={"toy": without | {"ter": 50.0, "ter_signature": "ter:1"}})
+    make_run(tmp_path, "b", tests={"toy": scores()})
+    main([str(tmp_path)])
+    text = (tmp_path / "report.md").read_text()
+    assert "toy BLEU | toy chrF | toy sentence BLEU over pieces | toy TER |" in text
+    assert "| – | – | 41.25 | 50.00 |" in text
+    assert "| 30.00 | 55.50 | 41.25 | – |" in text
 
 
 def test_a_release_of_sacrebleu_is_that_of_the_run(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ UNPUBLISHED = study.Published((), {}, ())
 
 @pytest.fixture
 def experiments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of studies, of which one has published figures."""
+    """A folder of studies; one has published figures."""
     folder = tmp_path / "experiments"
     (folder / "table3").mkdir(parents=True)
     (folder / "table3" / "published.csv").write_text(PUBLISHED)
@@ -183,12 +183,12 @@ def test_a_part_of_a_study_is_called_as_in_the_whole(tmp_path: Path, experiments
     main([str(root)])
     lines = cells((root / "report.md").read_text())
     assert [values[-2:] for label, values in lines.items() if label.startswith("base")] == [["25.8", "65"]]
-    told = [
+    given = [
         ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=0"],
         ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=1"],
     ]
-    assert label_arms(told, "loss.alpha=0 loss.beta=1") == ["loss.alpha=0 loss.beta=1", "loss.alpha=1 loss.beta=1"]
-    assert label_arms(told[:1], "b") == ["a"]
+    assert label_arms(given, "loss.alpha=0 loss.beta=1") == ["loss.alpha=0 loss.beta=1", "loss.alpha=1 loss.beta=1"]
+    assert label_arms(given[:1], "b") == ["a"]
     assert label_arms([["model=a", "arm=x"], ["model=a", "arm=y"]], "x") == ["x", "y"]
 
 
@@ -225,7 +225,7 @@ def test_notes_are_no_markup(sweep: Path) -> None:
     assert r"- C1 failed: expected \<class 'int'\>, not \[\*\]" in (sweep / "report.md").read_text()
 
 
-def test_weights_and_code_of_others_are_told(sweep: Path) -> None:
+def test_weights_and_code_of_others_are_noted(sweep: Path) -> None:
     runs = [folder_of(rows_of(sweep)[place].runs[0]) for place in (0, 3)]
     main([str(sweep)])
     assert "weights of another" not in (sweep / "report.md").read_text()

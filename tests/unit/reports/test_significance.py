@@ -65,8 +65,8 @@ def test_one_seed_is_sacrebleus_command_line(share: float, tmp_path: Path) -> No
 def test_the_seed_of_the_environment_is_sacrebleus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     assert significance.random_seed() == 12345
-    for told, seed in (("7", 7), ("none", None), ("0", None)):
-        monkeypatch.setenv("SACREBLEU_SEED", told)
+    for given, seed in (("7", 7), ("none", None), ("0", None)):
+        monkeypatch.setenv("SACREBLEU_SEED", given)
         assert significance.random_seed() == seed
     monkeypatch.setenv("SACREBLEU_SEED", "abc")
     with pytest.raises(UserError, match="SACREBLEU_SEED=abc must be a whole number"):
