@@ -33,7 +33,7 @@ from benchmarks.page import PARTS, write_page
 from triptych.accounting import cost as accounting
 from triptych.data.corpus import Corpus
 from triptych.kernels.matmul import CPUINFO
-from triptych.layers.recurrent import has_bf16
+from triptych.kernels.precision import has_bf16
 from triptych.runs import folder as runs
 from triptych.runs.trained_run import Translator, load
 

@@ -14,7 +14,7 @@ from triptych.contract.vocabulary import LanguageTags
 from triptych.data.batching import Planned, Sampler, Stream
 from triptych.data.datamodule import collate
 from triptych.data.ragged_array import Ragged
-from triptych.data.store import MARKS
+from triptych.data.store import SPECIAL_TOKENS
 
 
 class Text(torch.utils.data.Dataset[Batch]):
@@ -23,12 +23,12 @@ class Text(torch.utils.data.Dataset[Batch]):
     def __init__(self, pairs: int, vocabulary: int, tokens: int) -> None:
         random = np.random.default_rng(0)
         self.vocabulary = vocabulary
-        self.lengths = np.stack([sentence_lengths(random, pairs) for _ in range(2)], axis=1) + MARKS
+        self.lengths = np.stack([sentence_lengths(random, pairs) for _ in range(2)], axis=1) + SPECIAL_TOKENS
         self.stream = Stream(self.lengths, tokens=tokens, seed=1, size=1)
 
     def __getitem__(self, planned: Planned) -> Batch:
         random = np.random.default_rng(planned.seed)
-        lengths = self.lengths[planned.rows] - MARKS
+        lengths = self.lengths[planned.rows] - SPECIAL_TOKENS
         src, tgt = (Ragged(random.integers(6, self.vocabulary, side.sum()), side) for side in lengths.T)
         index = np.asarray(planned.rows, dtype=np.int64)
         return collate(src, tgt, index, planned.step_tokens, np.array([LanguageTags()] * len(index)))
