@@ -1,4 +1,4 @@
-"""Batch and Prediction: the two things that flow through every architecture.
+"""Batch and Prediction: what goes into every architecture, and what comes out.
 
 B sentences, S source and T target positions, N positions that carry a target, D features, V pieces.
 """
@@ -28,8 +28,8 @@ class Batch:
             the source's ``</s>`` and the target's ``<s>``, and count as those.
         src_lengths: (B,) tokens of each source row, ``</s>`` counted.
         tgt_lengths: (B,) tokens of each target row, ``<s>`` and ``</s>`` counted.
-        index: (B,) each pair's place in the corpus.
-        host_lengths: (2, B) both lengths again, in the host's memory: sizes that follow from them wait for no device.
+        index: (B,) position of each pair in the corpus.
+        host_lengths: (2, B) both lengths again, in the CPU's memory, where reading them waits for no device.
         step_tokens: (2,) source pieces (without ``</s>``) and predicted target tokens (without ``<s>``) of the whole
             optimizer step that this batch belongs to, over all its accumulated batches and ranks.
     """
@@ -50,7 +50,7 @@ class Batch:
         index: Sequence[int] | None = None,
         tags: Sequence[LanguageTags] | None = None,
     ) -> Batch:
-        """Pads bare pieces (no special ids) and adds ``<s>`` and ``</s>``, or the tags of each pair in their place.
+        """Make a batch of bare pieces (no special ids); add ``<s>`` and ``</s>`` or each pair's language tags, and pad.
 
         ``step_tokens`` counts this batch alone.
         """
@@ -85,17 +85,18 @@ class Batch:
 
 @dataclass
 class Prediction:
-    """The N positions that carry a target, padding gone: first those of source tokens, then those of target tokens,
-    each ordered by sentence, then by position.
+    """What a model predicts of a batch: the N positions that carry a target, without padding.
 
-    Logits are ``hidden @ weight.T``, made by the loss in chunks and never kept whole.
+    First come the targets that are source tokens, then those that are target tokens; each by sentence, then by
+    position. The logits are ``hidden @ weight.T``. The loss computes them in chunks, so that they never exist as a
+    whole.
 
     Attributes:
         hidden: (N, D) final hidden vectors.
         weight: (V, D) the output projection.
         targets: (N,) the ids to predict.
-        num_source: how many of the targets are source tokens (``L_AE``). A model that predicts them predicts exactly
-            ``src_lengths - 1`` a sentence; the others predict none.
+        num_source: number of targets that are source tokens (the terms of ``L_AE``). A model that predicts them
+            predicts exactly ``src_lengths - 1`` per sentence; the others predict none.
     """
 
     hidden: Tensor

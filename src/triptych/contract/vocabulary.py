@@ -13,10 +13,9 @@ SIDES = ("src", "tgt")
 
 
 class LanguageTags(NamedTuple):
-    """What a source ends in and what a target begins with.
+    """The id that a source ends in, and the id that a target begins with.
 
-    In a run of several directions they are the tags of the two languages, which say what is read and what is to be
-    written.
+    In a run of several directions they are the tags of the two languages; otherwise ``</s>`` and ``<s>``.
     """
 
     src_end: int = EOS
@@ -28,10 +27,11 @@ class Vocabulary:
     """What a model must know of the tokenizer.
 
     Attributes:
-        src_size: pieces of the source's vocabulary; ``tgt_size`` likewise.
-        joint: whether the two are one.
-        src_tag: the language tag of a source that ends in ``</s>``; one that ends in a tag has said its own.
-        tgt_tag: the language tag of a target that begins with ``<s>``.
+        src_size: number of pieces in the source's vocabulary.
+        tgt_size: number of pieces in the target's.
+        joint: whether the two are one vocabulary.
+        src_tag: language tag of the sources, where they end in ``</s>`` and not in a tag.
+        tgt_tag: language tag of the targets, where they begin with ``<s>`` and not with a tag.
     """
 
     src_size: int
