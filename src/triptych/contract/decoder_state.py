@@ -32,7 +32,7 @@ class DecoderState:
         return replace(self, sentence=_select(self.sentence, sentences))
 
     def select_hypotheses(self, rows: Tensor) -> DecoderState:
-        """Keep the hypotheses of rows (A' * W',), in that order, by which search widens, reorders and shrinks a batch."""
+        """Keep the hypotheses of rows (A' * W',), in that order; so search widens, reorders and shrinks a batch."""
         return replace(self, hypothesis=_select(self.hypothesis, rows))
 
 
