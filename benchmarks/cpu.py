@@ -35,7 +35,7 @@ from triptych.accounting.peaks import device_name
 from triptych.data.corpus import Corpus
 from triptych.decoding.translator import Translator
 from triptych.kernels.matmul import CPUINFO
-from triptych.layers.recurrent import has_bf16
+from triptych.kernels.precision import has_bf16
 from triptych.runs import folder as runs
 
 RESULTS = Path(__file__).parent / "results"

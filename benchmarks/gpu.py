@@ -42,10 +42,11 @@ from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
+from triptych.kernels.precision import cast_once
 from triptych.layers.attention import attend
-from triptych.layers.recurrent import Carried, Layer, Weights
-from triptych.layers.recurrent_decoder import cast_once
-from triptych.layers.sequence_layout import Packing, visible
+from triptych.layers.encoder_decoder import RecurrentState
+from triptych.layers.recurrent import RecurrentLayer, Weights
+from triptych.layers.sequence_layout import SequenceLayout, token_mask
 from triptych.runs import folder as runs
 from triptych.training.loss import TranslationLoss
 
@@ -111,12 +112,12 @@ class Bench:
         for longest in (16, 32, 64):
             on_host = torch.randint(longest // 2, longest + 1, (self.tokens // longest,))
             lengths = on_host.to(self.device)
-            packing = Packing.of(lengths, on_host.numpy(), longest)
-            rows = int(on_host.sum()) + packing.filling
+            layout = SequenceLayout.from_lengths(lengths, on_host.numpy(), longest)
+            rows = int(on_host.sum()) + layout.filling
             qkv = torch.randn(rows, 3, 8, 64, device=self.device, dtype=torch.bfloat16).requires_grad_()
             ways = {
-                "masked": partial(_padded, qkv, packing, mask=visible(lengths, longest)[:, None, None], causal=False),
-                "causal": partial(_padded, qkv, packing, mask=None, causal=True),
+                "masked": partial(_padded, qkv, layout, mask=token_mask(lengths, longest)[:, None, None], causal=False),
+                "causal": partial(_padded, qkv, layout, mask=None, causal=True),
             }
             if self.device.type == "cuda":
                 ways["packed"] = _varlen(lengths, longest)
@@ -264,11 +265,11 @@ class Bench:
             torch.cuda.synchronize()
 
 
-def _padded(qkv: Tensor, packing: Packing, *, mask: Tensor | None, causal: bool) -> Tensor:
-    """Attend as a layer does: pad (R, 3, 8, 64), attend, and remove the padding."""
-    query, key, value = packing.pad(qkv.flatten(1)).unflatten(-1, (3, 8, 64)).permute(2, 0, 3, 1, 4)
-    attended = attend(query, key, value, mask=mask, causal=causal, dropout=0.0, trace=None)
-    return packing.pack(attended.transpose(1, 2).flatten(2))
+def _padded(qkv: Tensor, layout: SequenceLayout, *, mask: Tensor | None, causal: bool) -> Tensor:
+    """As a layer does it: (R, 3, 8, 64) put among padding, attended, and packed again."""
+    query, key, value = layout.pad(qkv.flatten(1)).unflatten(-1, (3, 8, 64)).permute(2, 0, 3, 1, 4)
+    attended = attend(query, key, value, mask=mask, causal=causal, dropout=0.0)
+    return layout.unpad(attended.transpose(1, 2).flatten(2))
 
 
 def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
@@ -286,30 +287,32 @@ def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
 def _take_single_steps(model: nn.Module) -> None:
     """Make every recurrent layer loop over single steps instead of one call; the encoder's loop includes padding."""
 
-    def loop(layer: Layer, x: Tensor, carried: Carried, weights: Weights) -> tuple[Tensor, Carried]:
+    def loop(
+        layer: RecurrentLayer, x: Tensor, state: RecurrentState, weights: Weights
+    ) -> tuple[Tensor, RecurrentState]:
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         weights = weight_ih, cast_once(weight_hh), bias_ih, bias_hh
         outputs = []
-        for inputs in layer.inputs(x, weights).unbind(1):
-            carried = layer.step(inputs, carried, weights)
-            outputs.append(carried[0])
-        return torch.stack(outputs, 1), carried
+        for inputs in layer.input_gates(x, weights).unbind(1):
+            state = layer.step(inputs, state, weights)
+            outputs.append(state[0])
+        return torch.stack(outputs, 1), state
 
-    def read(layer: Layer, packed: PackedSequence) -> tuple[PackedSequence, Carried]:
+    def run_packed(layer: RecurrentLayer, packed: PackedSequence) -> tuple[PackedSequence, RecurrentState]:
         x, lengths = pad_packed_sequence(packed, batch_first=True)
-        nothing = tuple(x.new_zeros(len(x), layer.rnn.hidden_size) for _ in range(layer.parts))
+        nothing = tuple(x.new_zeros(len(x), layer.rnn.hidden_size) for _ in range(layer.num_states))
         ways = [
             loop(layer, x.flip(1) if back else x, nothing, tuple(weights))
             for back, weights in enumerate(layer.rnn.all_weights)
         ]
         output = torch.cat([way.flip(1) if back else way for back, (way, _) in enumerate(ways)], -1)
-        carried = tuple(torch.cat(parts, 1) for parts in zip(*(carried for _, carried in ways), strict=True))
-        return pack_padded_sequence(output, lengths, batch_first=True), carried
+        state = tuple(torch.cat(parts, 1) for parts in zip(*(state for _, state in ways), strict=True))
+        return pack_padded_sequence(output, lengths, batch_first=True), state
 
     for module in model.modules():
-        if isinstance(module, Layer):
-            module.forward = lambda x, carried, layer=module: loop(layer, x, carried, layer.weights)
-            module.read = partial(read, module)
+        if isinstance(module, RecurrentLayer):
+            module.forward = lambda x, state, layer=module: loop(layer, x, state, layer.weights)
+            module.run_packed = partial(run_packed, module)
 
 
 def main() -> None:

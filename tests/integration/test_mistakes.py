@@ -142,6 +142,8 @@ def test_a_place_that_cannot_be_written_is_named(
 ) -> None:
     make_run(tmp_path / "runs", "model=rnn")
     (tmp_path / "file").touch()
-    monkeypatch.setattr("sys.argv", ["triptych", "report", str(tmp_path / "runs"), "--keep", str(tmp_path / "file" / "folder")])
+    monkeypatch.setattr(
+        "sys.argv", ["triptych", "report", str(tmp_path / "runs"), "--keep", str(tmp_path / "file" / "folder")]
+    )
     assert cli.main() == 2
     assert str(tmp_path / "file") in capsys.readouterr().err

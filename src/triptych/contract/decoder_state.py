@@ -13,25 +13,26 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class DecoderState:
-    """Named tensors of two kinds, every one of them batch-first.
+    """Named tensors of two kinds, all of them batch-first.
 
-    Reordering the hypotheses of a sentence, at every step, touches ``hypothesis`` alone, so that whatever they share
-    is copied only where sentences leave. A model that shares nothing keeps all in ``hypothesis``.
+    Search reorders the hypotheses of a sentence at every step, which changes ``hypothesis`` alone. What hypotheses
+    share is copied only when a sentence is finished and leaves. A model that shares nothing keeps all in
+    ``hypothesis``.
 
     Attributes:
-        sentence: one row a sentence (A, …): what its hypotheses share.
-        hypothesis: one row a hypothesis (A * W, …), those of a sentence side by side.
+        sentence: one row per sentence (A, …), shared by its hypotheses.
+        hypothesis: one row per hypothesis (A * W, …), those of a sentence side by side.
     """
 
     sentence: Mapping[str, Tensor] = field(default_factory=dict)
     hypothesis: Mapping[str, Tensor] = field(default_factory=dict)
 
     def select_sentences(self, sentences: Tensor) -> DecoderState:
-        """What the sentences (A',) share, in their order; their hypotheses are selected by ``select_hypotheses``."""
+        """Keep the rows of the sentences (A',), in that order; ``select_hypotheses`` selects their hypotheses."""
         return replace(self, sentence=_select(self.sentence, sentences))
 
     def select_hypotheses(self, rows: Tensor) -> DecoderState:
-        """The hypotheses of rows (A' * W',), in their order: how search widens, reorders and shrinks a batch."""
+        """Keep the hypotheses of rows (A' * W',), in that order; so search widens, reorders and shrinks a batch."""
         return replace(self, hypothesis=_select(self.hypothesis, rows))
 
 

@@ -72,7 +72,9 @@ class LinearCrossEntropy(nn.Module):
         targets, token_weights, smoothing = (F.pad(x, (0, filling)) for x in (targets, token_weights, smoothing))
         of_chunk = self._compiled or chunk_cross_entropy
         with_gradient = torch.is_grad_enabled()
-        loss, nll = _InChunks.apply(hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient)
+        loss, nll = _ChunkedLinearCrossEntropy.apply(
+            hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient
+        )
         return loss, nll[:count]
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -114,7 +116,7 @@ def accumulation_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
-class _InChunks(torch.autograd.Function):
+class _ChunkedLinearCrossEntropy(torch.autograd.Function):
     """The forward pass makes the gradient while a chunk's logits exist; the backward pass scales it."""
 
     @staticmethod

@@ -11,7 +11,7 @@ from triptych.errors import UserError
 from triptych.layers.attention import MultiHeadAttention
 from triptych.layers.blocks import Block, FeedForward
 from triptych.layers.embedding import TiedEmbeddings, TransformerInput
-from triptych.layers.transformer import Blocks, Decoder, Encoder
+from triptych.layers.transformer import Blocks, TransformerDecoder, TransformerEncoder
 from triptych.layers.transformer_config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ MAX_LENGTH = 2048
 """Rows of a table of positions that a formula makes; longer sentences cannot be translated."""
 
 
-def specification(embeddings: TiedEmbeddings, encoder: Encoder, decoder: Decoder) -> TransformerSpec:
+def specification(
+    embeddings: TiedEmbeddings, encoder: TransformerEncoder, decoder: TransformerDecoder
+) -> TransformerSpec:
     """Return an encoder-decoder's weights and shape; its vocabularies are not registered yet.
 
     Raises:

@@ -54,15 +54,19 @@ class TiedEmbeddings(nn.Module):
         for embedding in dict.fromkeys([self.src, self.tgt, self.output]):
             nn.init.normal_(embedding.weight, std=size**-0.5)
 
-    def source(self, ids: Tensor, lengths: Tensor, host_lengths: NDArray[np.int64]) -> tuple[Tensor, SequenceLayout]:
+    def embed_source(
+        self, ids: Tensor, lengths: Tensor, host_lengths: NDArray[np.int64]
+    ) -> tuple[Tensor, SequenceLayout]:
         """Embed source ids (B, S) of lengths (B,), which the CPU knows as well: tokens (B, S, E), and their layout."""
         return self.src(ids) * self.scale, SequenceLayout.from_lengths(lengths, host_lengths, ids.shape[1])
 
-    def target(self, ids: Tensor, lengths: Tensor, host_lengths: NDArray[np.int64]) -> tuple[Tensor, SequenceLayout]:
-        """Embed target ids (B, T) as ``source`` does."""
-        return self.next_tokens(ids), SequenceLayout.from_lengths(lengths, host_lengths, ids.shape[1])
+    def embed_target(
+        self, ids: Tensor, lengths: Tensor, host_lengths: NDArray[np.int64]
+    ) -> tuple[Tensor, SequenceLayout]:
+        """Embed target ids (B, T) as ``embed_source`` does."""
+        return self.embed_next(ids), SequenceLayout.from_lengths(lengths, host_lengths, ids.shape[1])
 
-    def next_tokens(self, ids: Tensor) -> Tensor:
+    def embed_next(self, ids: Tensor) -> Tensor:
         """Embed target ids (…) of a decoding step: (…, E)."""
         return self.tgt(ids) * self.scale
 

@@ -19,8 +19,7 @@ from triptych.kernels.dropout import Dropout
 from triptych.kernels.loop_matmul import Matmul
 from triptych.kernels.lstm import has_padded_lstm, padded_lstm
 from triptych.kernels.precision import fused_precision
-from triptych.layers import encoder_decoder
-from triptych.layers.encoder_decoder import Memory, RecurrentState
+from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
 from triptych.layers.sequence_layout import SequenceLayout
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -167,7 +166,7 @@ def add_residual(x: Tensor, output: Tensor, index: int, enabled: bool) -> Tensor
     return x + output if enabled and index >= 2 else output
 
 
-class RecurrentEncoder(encoder_decoder.Encoder):
+class RecurrentEncoder(Encoder):
     """Recurrent layers that read each source as if there were no padding.
 
     Args:

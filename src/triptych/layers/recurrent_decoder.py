@@ -20,8 +20,7 @@ from triptych.errors import require_at_least
 from triptych.kernels.dropout import Dropout
 from triptych.kernels.loop_matmul import Matmul, loop_matmul
 from triptych.kernels.precision import cast_once
-from triptych.layers import encoder_decoder
-from triptych.layers.encoder_decoder import Memory, RecurrentState
+from triptych.layers.encoder_decoder import Decoder, Encoder, Memory, RecurrentState
 from triptych.layers.recurrent import RecurrentConfig, RecurrentLayer, Weights, add_residual, init_gates
 from triptych.layers.rnn_attention import SCORES, AttendedMemory, RNNAttention, check_attention
 from triptych.layers.sequence_layout import SequenceLayout
@@ -57,12 +56,12 @@ class StepResult(NamedTuple):
     input_feed: Tensor | None
 
 
-class RecurrentDecoder(encoder_decoder.Decoder):
+class RecurrentDecoder(Decoder):
     """Recurrent layers, attention, and the hidden vectors: tanh(W_o […] + b_o), which have E features.
 
     Each layer starts at tanh(W h + b) of a last state of the encoder, counted from the top, so that its highest layers
-    reach a decoder of any depth. If the encoder has no states, h is the mean of its memory, as in Bahdanau et al. 2015
-    it is a summary of the source, and as recurrent decoders over self-attention start (Chen et al. 2018).
+    reach a decoder of any depth. If the encoder has no states, h is the mean of its memory (as in Nematus, Sennrich et
+    al. 2017).
 
     Args:
         config: what encoder and decoder share.
@@ -90,7 +89,7 @@ class RecurrentDecoder(encoder_decoder.Decoder):
         score: str | None,
         attention_layer: str,
         input_feeding: bool,
-        encoder: encoder_decoder.Encoder,
+        encoder: Encoder,
     ) -> None:
         super().__init__()
         check_attention(attention, score, attention_layer, input_feeding)
@@ -119,7 +118,7 @@ class RecurrentDecoder(encoder_decoder.Decoder):
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
 
-    def _build_layers(self, config: RecurrentConfig, num_layers: int, encoder: encoder_decoder.Encoder) -> None:
+    def _build_layers(self, config: RecurrentConfig, num_layers: int, encoder: Encoder) -> None:
         below = [config.embedding_size] + [config.hidden_size] * (num_layers - 1)
         self.stack = nn.ModuleList(
             RecurrentLayer(cell=config.cell, input_size=size, hidden_size=config.hidden_size) for size in below

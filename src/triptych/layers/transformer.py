@@ -15,11 +15,10 @@ from torch import Tensor, nn
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
 from triptych.errors import require_at_least
-from triptych.layers import encoder_decoder
 from triptych.layers.attention import ProjectedMemory
 from triptych.layers.blocks import Block
 from triptych.layers.embedding import TransformerInput
-from triptych.layers.encoder_decoder import Memory
+from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
 from triptych.layers.kv_cache import KVCache, see_newest
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import NORMS, TransformerConfig
@@ -73,7 +72,7 @@ class Blocks(nn.Module):
         return sum(block.flops(length, memory_length) for block in self)
 
 
-class Encoder(Blocks, encoder_decoder.Encoder):
+class TransformerEncoder(Blocks, Encoder):
     """Every token attends to all tokens of its sentence."""
 
     widens = True
@@ -150,7 +149,7 @@ def _load_memory(state: DecoderState, layer: int) -> ProjectedMemory | None:
     return ProjectedMemory(sentence[f"memory_key.{layer}"], sentence[f"memory_value.{layer}"], sentence["memory_mask"])
 
 
-class Decoder(CausalBlocks, encoder_decoder.Decoder):
+class TransformerDecoder(CausalBlocks, Decoder):
     """Every token attends to itself, to those before it, and to the encoder's memory."""
 
     widens = True
@@ -161,7 +160,7 @@ class Decoder(CausalBlocks, encoder_decoder.Decoder):
         config: TransformerConfig,
         *,
         num_layers: int,
-        encoder: encoder_decoder.Encoder,
+        encoder: Encoder,
         input: TransformerInput | None = None,
     ) -> None:
         size = encoder.memory_size

@@ -53,19 +53,19 @@ class EncoderDecoder(TranslationModel):
 
     def _embed_source(self, batch: Batch) -> Embedded:
         src = widen(batch.src) if self.encoder.widens else batch.src
-        return self.embeddings.source(src, batch.src_lengths, batch.host_lengths[0])
+        return self.embeddings.embed_source(src, batch.src_lengths, batch.host_lengths[0])
 
     def _embed_target(self, batch: Batch) -> Embedded:
         tgt = widen(batch.tgt[:, :-1]) if self.decoder.widens else batch.tgt[:, :-1]
-        return self.embeddings.target(tgt, batch.tgt_lengths - 1, batch.host_lengths[1] - 1)
+        return self.embeddings.embed_target(tgt, batch.tgt_lengths - 1, batch.host_lengths[1] - 1)
 
     def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         self.encoder.check_length(src.shape[1])
-        tokens, layout = self.embeddings.source(src, src_lengths, src_lengths.numpy(force=True))
+        tokens, layout = self.embeddings.embed_source(src, src_lengths, src_lengths.numpy(force=True))
         return self.decoder.start(self.encoder(tokens, layout))
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        hidden, state = self.decoder.step(self.embeddings.next_tokens(tokens), state)
+        hidden, state = self.decoder.step(self.embeddings.embed_next(tokens), state)
         return hidden @ self.embeddings.output_weight.T, state
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

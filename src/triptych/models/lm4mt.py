@@ -107,7 +107,7 @@ class LM4MT(TranslationModel):
         self.decoder.check_length(int(host_lengths.max()))
         sequence = self.lay_out(batch)
         lengths = batch.src_lengths + batch.tgt_lengths - 1
-        tokens, layout = self.embeddings.target(sequence.inputs, lengths, host_lengths)
+        tokens, layout = self.embeddings.embed_target(sequence.inputs, lengths, host_lengths)
         x = self.decoder.run(*self.decoder.input(tokens, self._visibility(layout, batch.src_lengths)))
         num_source, num_target = (batch.host_lengths - 1).sum(1).tolist()
         rows = indices_where(layout.tokens(sequence.predicts_target), num_target)
@@ -173,7 +173,7 @@ class LM4MT(TranslationModel):
     def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         self.decoder.check_length(src.shape[1])
         prefix = self._with_source_tag(src, src_lengths)
-        tokens, layout = self.embeddings.target(prefix, src_lengths, src_lengths.numpy(force=True))
+        tokens, layout = self.embeddings.embed_target(prefix, src_lengths, src_lengths.numpy(force=True))
         kv_caches = [KVCache() for _ in self.decoder]
         x, layout = self.decoder.input(tokens, layout.causal() if self.causal else layout.bidirectional())
         self.decoder.run(x, layout, kv_caches=kv_caches)
@@ -183,7 +183,7 @@ class LM4MT(TranslationModel):
         return DecoderState(sentence, {"visible": layout.is_token})
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        hidden, state = self.decoder.step(self.embeddings.next_tokens(self._with_target_tag(tokens)), state)
+        hidden, state = self.decoder.step(self.embeddings.embed_next(self._with_target_tag(tokens)), state)
         return hidden @ self.embeddings.output_weight.T, state
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

@@ -14,6 +14,9 @@ equation 8, the scores                         ``Dot``, ``General`` and ``Concat
 section 3.3, input feeding                     ``luong_step``; without it, ``luong_at_once``
 Sutskever et al. 2014, no attention            ``without_attention`` in layers/recurrent_decoder.py
 =============================================  =====================================================
+
+Where a paper's output layer differs (Bahdanau's maxout), hidden_i is tanh(W_o […]) all the same. It has as many
+features as an embedding, so that any tying fits.
 """
 
 from __future__ import annotations

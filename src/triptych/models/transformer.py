@@ -7,7 +7,7 @@ equation 1, attention           ``attend_with_weights`` in layers/attention.py
 section 3.2.2, several heads    ``MultiHeadAttention`` in layers/attention.py
 equation 2, feed-forward        ``FeedForward`` in layers/blocks.py
 section 3.1, residuals, norms   ``Block`` in layers/blocks.py
-section 3.1, layers             ``Encoder`` and ``Decoder`` in layers/transformer.py
+section 3.1, layers             ``TransformerEncoder``, ``TransformerDecoder`` in layers/transformer.py
 section 3.4, shared matrices    ``TiedEmbeddings`` in layers/embedding.py
 section 3.5, positions          ``sinusoid`` and ``Positions`` in layers/positions.py
 equation 3, learning rate       ``Noam`` in training/schedules.py (``optimizer=noam``)
@@ -27,7 +27,7 @@ from triptych.contract.flat_config import flat_config
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import require_at_least
 from triptych.layers.embedding import TiedEmbeddings, TransformerInput
-from triptych.layers.transformer import Decoder, Encoder
+from triptych.layers.transformer import TransformerDecoder, TransformerEncoder
 from triptych.layers.transformer_config import TransformerConfig
 from triptych.models.encoder_decoder import EncoderDecoder
 
@@ -63,15 +63,15 @@ class Transformer(EncoderDecoder):
     """
 
     sizes = (("encoder_layers", "decoder_layers"), ("d_ff",))
-    encoder: Encoder
-    decoder: Decoder
+    encoder: TransformerEncoder
+    decoder: TransformerDecoder
 
     @flat_config
     def __init__(self, config: EncoderDecoderConfig, vocabulary: Vocabulary) -> None:
         embeddings = TiedEmbeddings(vocabulary=vocabulary, size=config.d_model, tying=config.tying)
         src_input, tgt_input = TransformerInput(config), TransformerInput(config)
-        encoder = Encoder(config, num_layers=config.encoder_layers, input=src_input)
-        decoder = Decoder(config, num_layers=config.decoder_layers, encoder=encoder, input=tgt_input)
+        encoder = TransformerEncoder(config, num_layers=config.encoder_layers, input=src_input)
+        decoder = TransformerDecoder(config, num_layers=config.decoder_layers, encoder=encoder, input=tgt_input)
         super().__init__(embeddings, encoder, decoder)
 
     def ctranslate2(self) -> Any:

@@ -29,7 +29,7 @@ def conditions(runs: Sequence[StoredRun]) -> list[str]:
             "the costs and the curve of that training stand in each of their rows."
         )
     versions = [(run.result or {}).get("versions", {}) for run in finished]
-    sources = {found.get(key) for found in versions for key in ("source", "begun")} - {None}
+    sources = {found.get(key) for found in versions for key in ("source", "started_by")} - {None}
     if len(sources) > 1:
         lines.append(f"The runs are of {len(sources)} versions of the code (versions in result.json).")
     for test_set in test_sets(runs):

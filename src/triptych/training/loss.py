@@ -16,14 +16,15 @@ from triptych.kernels.linear_cross_entropy import LinearCrossEntropy, accumulati
 
 @dataclass
 class LossParts:
-    """What one batch contributes.
+    """The loss of one batch, and its parts.
 
     Attributes:
-        loss: () with a gradient: the batch's share of its optimizer step's L.
+        loss: () with a gradient: this batch's share of the L of its optimizer step.
         weight: lambda, at this step.
         translation: () sum of the negative log-likelihoods of target tokens, in nats, without label smoothing.
-        autoencode: () the same for source tokens.
-        translation_tokens, autoencode_tokens: how many there were.
+        autoencode: () sum of those of source tokens.
+        translation_tokens: number of target tokens.
+        autoencode_tokens: number of source tokens.
     """
 
     loss: Tensor
@@ -35,11 +36,15 @@ class LossParts:
 
 
 class TranslationLoss(nn.Module):
-    """Each term a mean over its own tokens, across the whole optimizer step (``Batch.step_tokens``).
+    """L = lambda(s/S) * L_AE + L_MT (Wang et al. 2021), at step s of S.
+
+    L_AE is the mean negative log-likelihood of the predicted source tokens, L_MT that of the target tokens. Each is a
+    mean over its own tokens in the whole optimizer step (``Batch.step_tokens``). A model that predicts no source has
+    L_MT alone.
 
     Args:
-        label_smoothing: epsilon on L_MT; L_AE has none, as in the article.
-        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both, the loss of a language model.
+        label_smoothing: epsilon on L_MT (table 3 of Vaswani et al. 2017, rows D); L_AE has none, as in the article.
+        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both terms, the loss of a language model.
         autoencode: lambda, a function of training progress in [0, 1].
 
     Raises:
@@ -56,7 +61,7 @@ class TranslationLoss(nn.Module):
         self.cross_entropy = LinearCrossEntropy()
 
     def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
-        """The loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
+        """Return the loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
         weight = self.autoencode(progress)
         hidden, targets, num_source = prediction.hidden, prediction.targets, prediction.num_source
         if weight == 0:

@@ -51,7 +51,7 @@ def training_result(
     return {
         **_what_was_trained(plan, parts, seen),
         "train": {"steps": parts.module.global_step, **tokens, "compiled": compiled, **cost},
-        "versions": {**versions(), **({"begun": other_code} if other_code else {})},
+        "versions": {**versions(), **({"started_by": other_code} if other_code else {})},
     }
 
 

@@ -82,7 +82,7 @@ def train_run(
             return folder
         on_start(folder)
         if other_code:
-            logger.info("%s was begun by other code; give another output=… to train it from the start.", folder.path)
+            logger.info("%s was started by other code; give another output=… to train it from the start.", folder.path)
         values = run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep)
         with values, kernels.use(run_config.config.strategy.kernels):
             _train_or_share(plan)

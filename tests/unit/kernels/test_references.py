@@ -183,7 +183,7 @@ def test_the_reference_runs_without_kernels(monkeypatch: pytest.MonkeyPatch) -> 
     for owner, name in (
         (rows._Gather, "forward"),
         (rows._Scatter, "forward"),
-        (linear_cross_entropy._InChunks, "forward"),
+        (linear_cross_entropy._ChunkedLinearCrossEntropy, "forward"),
         (loop_matmul._Product, "forward"),
         (torch, "lstm"),
         (dropout.np.random, "SFC64"),

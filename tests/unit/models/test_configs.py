@@ -10,6 +10,7 @@ from conftest import VOCABULARY, compose_train
 
 from triptych.config.types import check_types
 from triptych.errors import UserError
+from triptych.layers.blocks import Block
 from triptych.models.lm4mt import LM4MT, LM4MTConfig
 from triptych.models.rnn import RNN, RNNConfig
 from triptych.models.transformer import EncoderDecoderConfig, Transformer
@@ -36,3 +37,9 @@ def test_flat_keys_are_the_fields(name: str, model: type, config: type) -> None:
 def test_types_are_those_of_the_fields(name: str, model: type, config: type) -> None:
     with pytest.raises(UserError, match=r"^model\.dropout=high must be a number\.$"):
         check_types(compose_train(f"model={name}", "model.dropout=high").model, "model.")
+
+
+def test_forward_is_short_and_blocks_take_one_thing_beside_the_tokens() -> None:
+    assert all(len(inspect.getsource(model.forward).splitlines()) <= 25 for _, model, _ in MODELS)
+    assert len(inspect.getsource(Transformer.forward).splitlines()) <= 15
+    assert list(inspect.signature(Block.forward).parameters) == ["self", "x", "layout", "kv_cache", "memory"]

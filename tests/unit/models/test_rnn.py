@@ -222,7 +222,7 @@ def test_decoders_are_their_formulas(model: RNN) -> None:
     attended = AttendedMemory(**state.sentence) if state.sentence else None
     input_feed = torch.zeros(1, 6).double()
     expected = []
-    for y in model.embeddings.next_tokens(batch.tgt[:, :-1]).unbind(1):
+    for y in model.embeddings.embed_next(batch.tgt[:, :-1]).unbind(1):
         if decoder.query_before_step:
             entering, _ = decoder._attend(states[decoder.query_layer][0].unsqueeze(1), attended)
             entering = context = entering.squeeze(1)

@@ -170,7 +170,7 @@ def test_positions_and_order(positions: str) -> None:
     lengths = torch.tensor([4])
 
     def memory(src: Tensor) -> Tensor:
-        return model.encoder(*model.embeddings.source(src, lengths, lengths.numpy())).vectors  # type: ignore
+        return model.encoder(*model.embeddings.embed_source(src, lengths, lengths.numpy())).vectors  # type: ignore
 
     same = torch.allclose(memory(forward)[0], memory(backward)[2])
     assert same == (positions == "none")
