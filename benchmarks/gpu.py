@@ -47,7 +47,7 @@ from triptych.layers.attention import attend
 from triptych.layers.encoder_decoder import RecurrentState
 from triptych.layers.recurrent import RecurrentLayer, Weights
 from triptych.layers.sequence_layout import SequenceLayout, token_mask
-from triptych.runs import folder as runs
+from triptych.runs.folder import write_json
 from triptych.training.loss import TranslationLoss
 
 ARTICLE_BUDGET = 1.57e18
@@ -339,7 +339,7 @@ def main() -> None:
             except Exception as error:  # go on with the other measurements
                 found[part][name] = f"{type(error).__name__}: {error}"[:1000]
             print(f"{time.perf_counter() - began:4.0f} s  {part}, {name}: {json.dumps(found[part][name])}", flush=True)
-            runs.write_json(arguments.output / "gpu.json", found)
+            write_json(arguments.output / "gpu.json", found)
 
 
 if __name__ == "__main__":
