@@ -73,7 +73,7 @@ def matched_sizes(
     groups = build_without_values(model, vocabulary).sizes
     if any(isinstance(group, str) for group in groups):
         raise UserError(
-            f"{model['_target_']}.sizes must be groups of argument names, such as (('d_ff',),), not {groups}."
+            f"{model['_target_']}.sizes must be groups of names, such as (('d_ff',),), not {groups}."
         )
     for group in groups:
 
