@@ -26,6 +26,7 @@ ARCHITECTURES = [
     "rnn_luong",
     "rnn_luong model.input_feeding=true model.score=general",
     "rnn model.cell=gru",
+    "convs2s",
     "hybrid",
     "hybrid model/encoder=transformer model/decoder=rnn",
 ]

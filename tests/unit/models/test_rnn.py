@@ -145,7 +145,7 @@ def test_sentences_are_read_alike_with_padding_and_without(bidirectional: str) -
 
 @pytest.mark.parametrize("score", SCORES)
 def test_attention_is_its_formula(score: str) -> None:
-    size = 6 if "dot" in score else 9
+    size = 6 if SCORES[score].needs_equal_sizes else 9
     attention = RNNAttention(score=score, query_size=6, memory_size=size)
     query, memory = (torch.randn(2, *sizes, requires_grad=True) for sizes in ((3, 6), (5, size)))
     lengths = (5, 2)
@@ -335,7 +335,7 @@ def test_learns_to_copy(attention: str) -> None:
         ({"cell": "elman"}, "model.cell=elman is unknown; choose one of lstm, gru."),
         ({"bidirectional": "last"}, "model.bidirectional=last is unknown; choose one of all, first, none."),
         ({"attention": "global"}, "model.attention=global is unknown; choose one of none, bahdanau, luong."),
-        ({"attention": "luong", "score": "additive"}, "choose one of dot, general, concat, scaled_dot."),
+        ({"attention": "luong", "score": "additive"}, f"choose one of {', '.join(LUONG_SCORES)}."),
         ({"score": "dot"}, "model.score=dot belongs to model.attention=luong"),
         ({"attention": "none", "score": "dot"}, "model.attention=none has no choice; set model.score=null."),
         ({"input_feeding": True}, "model.input_feeding=true needs model.attention=luong, not bahdanau"),
