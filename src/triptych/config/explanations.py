@@ -63,7 +63,7 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
         return _unknown_option(*found[1].split("/", 1))
     if found := re.search(r"Error merging override (.*)", text):
         return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
-    if found := re.search(r"Ambiguous value for argument '([^']+)'", text):
+    if found := re.search(r"Ambiguous value for argument '(.+)'$", text, re.M):
         return f"{found[1]} names several values; add -m to run each of them."
     if "Config group override" in text:  # the option was a number, and options are files' names
         return f"{', '.join(_options_without_file(overrides)) or text}: there is no such file in conf/."
