@@ -1,6 +1,6 @@
 """Recurrent layers, over whole sequences by fused kernels, or step by step, with the same weights; and their encoder.
 
-B sentences, S source and T target positions, I features of an input, H units, G gates (LSTM 4, GRU 3).
+B sentences, S source and T target positions, I dimension of an input, H units, G gates (LSTM 4, GRU 3).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class RecurrentConfig:
 
     Attributes:
         cell: ``lstm`` or ``gru``.
-        embedding_size: E, features of an embedded token.
+        embedding_size: E, dimension of an embedded token.
         hidden_size: H, of each direction.
         residual: from the third layer on, a layer's input is added to its output (Wu et al. 2016, section 3.1).
         dropout: on the input of every layer and of W_o (Zaremba et al. 2014).

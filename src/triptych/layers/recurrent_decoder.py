@@ -3,7 +3,7 @@
 Its three steps are ``without_attention``, ``bahdanau_step`` and ``luong_step``. Where no step waits for the attention
 of the step before, all of them run at once.
 
-B sentences, S source and T target positions, E features of an embedding, H units, M features of the memory, L layers.
+B sentences, S source and T target positions, E dimension of an embedding, H units, M dimension of the memory, L layers.
 """
 
 from __future__ import annotations
@@ -57,18 +57,21 @@ class StepResult(NamedTuple):
 
 
 class RecurrentDecoder(Decoder):
-    """Recurrent layers, attention, and the hidden vectors: tanh(W_o […] + b_o), which have E features.
+    """Recurrent layers, attention, and the hidden vectors: tanh(W_o […] + b_o), of dimension E.
 
-    Each layer starts at tanh(W h + b) of a last state of the encoder, counted from the top, so that its highest layers
-    reach a decoder of any depth. If the encoder has no states, h is the mean of its memory (as in Nematus, Sennrich et
-    al. 2017).
+    Decoder layer l from the top starts at tanh(W h + b), where h is the last state of encoder layer l from the top, in
+    both directions. If the encoder is shallower, the other decoder layers start from its bottom layer. If it has no
+    states, h is the mean of its memory (as in Nematus, Sennrich et al. 2017).
+
+    With ``residual``, Luong's query and W_o take the top layer's output with its residual sum. Bahdanau's query is the
+    layer's own h, without the sum.
 
     Args:
         config: what encoder and decoder share.
         num_layers: L.
         attention: ``none``, ``bahdanau`` or ``luong``.
-        score: Luong's, one of ``LUONG_SCORES``; None is ``general``, and the only choice without luong. A product of
-            unequal sizes projects the memory to H.
+        score: with luong, one of ``LUONG_SCORES``, or None for ``general``; must be None otherwise. ``dot`` and
+            ``scaled_dot`` need M = H; otherwise the memory is first projected to H, and c_i averages the projection.
         attention_layer: with bahdanau, whose previous state is the query: that of the ``top`` layer, and the context
             enters the bottom layer; or that of the ``bottom`` layer, and it enters all layers (GNMT, Wu et al. 2016,
             section 3).
@@ -103,7 +106,7 @@ class RecurrentDecoder(Decoder):
         context_size = self._build_attention(score_name, encoder.memory_size)
         embedding = self.embedding_size if self.query_before_step else 0
         self.output = nn.Linear(self.hidden_size + context_size + embedding, self.embedding_size)  # W_o
-        # What enters the layers beside the embedding, the context or the input feed, has a matrix of its own.
+        # The context (Bahdanau) or the input feed (Luong) enters the layers by a matrix of its own.
         self.context_projection: nn.Linear | None = None
         if self.query_before_step or input_feeding:
             self.entered = num_layers if attention_layer == "bottom" else 1
@@ -131,7 +134,7 @@ class RecurrentDecoder(Decoder):
         )
 
     def _build_attention(self, score: str | None, memory_size: int) -> int:
-        """Return the features of a context."""
+        """Return the dimension of a context."""
         self.memory_projection: nn.Linear | None = None
         self.attention: RNNAttention | None = None
         if score is None:
@@ -216,6 +219,9 @@ class RecurrentDecoder(Decoder):
             c_i = sum_j alpha_ij h_j                              equation 5
             s_i = f(s_{i-1}, y_{i-1}, c_i)                        section 3.1, and appendix A.2.2
             hidden_i = tanh(W_o [s_i; c_i; y_{i-1}])              g of equation 4, for all steps at once after the loop
+
+        y_{i-1} passes dropout twice on its way to W_o, as the layers' input and as W_o's: an element is kept with
+        probability (1 - p)^2.
 
         Args:
             inputs: (B, G * H) what y_{i-1} gives to the bottom layer's gates.

@@ -1,21 +1,22 @@
 """Attention of a recurrent decoder to the source (Bahdanau et al. 2015, Luong et al. 2015).
 
-The score says how well the source position h_j fits the decoder's state s. Here they are, one class each:
+The score says how well the source position h_j fits the decoder's state s. The memory has the h_j, which Bahdanau calls
+the annotations. Here are the scores, one class each:
 
 ============  =============================================  ======================================================
 score         score(s, h_j)                                  source
 ============  =============================================  ======================================================
-additive      v^T tanh(W s + U h_j + b)                      Bahdanau et al. 2015, appendix A.1.2: with s = s_{i-1},
-                                                             e_ij = v^T tanh(W s_{i-1} + U h_j)
-dot           s^T h_j                                        Luong et al. 2015, equation 8
-general       s^T W h_j                                      Luong et al. 2015, equation 8
-concat        v^T tanh(W [s; h_j])                           Luong et al. 2015, equation 8
+additive      v^T tanh(W s + U h_j + b)                      Bahdanau et al. 2015, appendix A.1.2, the alignment
+                                                             model a(s_{i-1}, h_j); the bias b is ours
+dot           s^T h_j                                        Luong et al. 2015, section 3.1
+general       s^T W h_j                                      Luong et al. 2015, section 3.1
+concat        v^T tanh(W [s; h_j])                           Luong et al. 2015, section 3.1
 scaled_dot    s^T h_j / sqrt(H)                              Vaswani et al. 2017, equation 1
 ============  =============================================  ======================================================
 
 One more score is one more class, and its name in ``SCORES``: the configuration then knows it as ``model.score=…``.
 
-B sentences, Q queries, S source positions, H features of a query, M of the memory.
+B sentences, Q queries, S source positions, H the dimension of a query, M of the memory.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Score(nn.Module, ABC):
 
 
 class Additive(Score):
-    """v^T tanh(W s + U h_j + b) (Bahdanau et al. 2015, appendix A.1.2)."""
+    """v^T tanh(W s + U h_j + b): the alignment model of Bahdanau et al. 2015, appendix A.1.2. The bias b is ours."""
 
     bias: ClassVar[bool] = True
 
@@ -95,13 +96,13 @@ class Additive(Score):
 
 
 class Concat(Additive):
-    """v^T tanh(W [s; h_j]) (Luong et al. 2015, equation 8): the additive score without a bias, as W = [W_s W_h]."""
+    """v^T tanh(W [s; h_j]) (Luong et al. 2015, section 3.1): the additive score without a bias, as W = [W_s W_h]."""
 
     bias = False
 
 
 class Dot(Score):
-    """s^T h_j (Luong et al. 2015, equation 8)."""
+    """s^T h_j (Luong et al. 2015, section 3.1)."""
 
     needs_equal_sizes = True
 
@@ -117,7 +118,7 @@ class ScaledDot(Dot):
 
 
 class General(Score):
-    """s^T W h_j (Luong et al. 2015, equation 8)."""
+    """s^T W h_j (Luong et al. 2015, section 3.1)."""
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
