@@ -55,11 +55,10 @@ class Block(nn.Module):
         self.pre_norm = config.pre_norm
         self.self_attention = SelfAttention(config, name=attention)
         self.self_norm = norm(config.d_model)
-        self.cross_attention: CrossAttention | None = None
-        self.cross_norm: nn.Module = nn.Identity()
-        if memory_size is not None:
-            self.cross_attention = CrossAttention(config, name="cross", memory_size=memory_size)
-            self.cross_norm = norm(config.d_model)
+        self.cross_attention = (
+            None if memory_size is None else CrossAttention(config, name="cross", memory_size=memory_size)
+        )
+        self.cross_norm = nn.Identity() if memory_size is None else norm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = norm(config.d_model)
         self.dropout = Dropout(config.dropout)

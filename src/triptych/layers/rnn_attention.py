@@ -24,11 +24,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
-import torch
 from torch import Tensor, nn
 
 from triptych.errors import UserError, require_one_of
-from triptych.kernels.loop_matmul import Matmul
+from triptych.kernels.in_place import tanh_of_sum
+from triptych.kernels.loop_matmul import matmul
 from triptych.layers.recording import RecordableAttention
 
 
@@ -58,17 +58,16 @@ class Score(nn.Module, ABC):
         return memory if self.key is None else self.key(memory)
 
     @abstractmethod
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Return the scores (B, Q, S) of queries (B, Q, H) and keys (B, S, H).
 
         Args:
             query: states of the decoder.
             keys: of ``keys``.
-            matmul: multiplies by the matrices that ``loop_matrices`` lists.
         """
 
     def loop_matrices(self, keys: Tensor) -> list[Tensor]:
-        """Return the matrices that every step of a loop multiplies by; ``matmul`` makes their gradients once."""
+        """Return the matrices that every step of a loop multiplies by, see ``loop_products``."""
         return [keys.transpose(1, 2)] if self.query is None else [self.query.weight.T]
 
     def flops(self, queries: int, positions: int) -> int:
@@ -89,10 +88,10 @@ class Additive(Score):
         self.query = nn.Linear(query_size, query_size, bias=False)  # W
         self.energy = nn.Linear(query_size, 1, bias=False)  # v
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         assert self.query is not None
-        projected = matmul(query, self.query.weight.T)
-        return self.energy((projected.unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(3)
+        ws = matmul(query, self.query.weight.T)
+        return self.energy(tanh_of_sum(ws.unsqueeze(2), keys.unsqueeze(1))).squeeze(3)
 
 
 class Concat(Additive):
@@ -106,15 +105,15 @@ class Dot(Score):
 
     needs_equal_sizes = True
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return matmul(query, keys.transpose(1, 2))
 
 
 class ScaledDot(Dot):
     """s^T h_j / sqrt(H) (Vaswani et al. 2017, equation 1)."""
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
-        return super().forward(query * self.query_size**-0.5, keys, matmul)
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return super().forward(query * self.query_size**-0.5, keys)
 
 
 class General(Score):
@@ -124,7 +123,7 @@ class General(Score):
         super().__init__(query_size, memory_size)
         self.key = nn.Linear(memory_size, query_size, bias=False)  # W
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return matmul(query, keys.transpose(1, 2))
 
 
@@ -183,9 +182,9 @@ class RNNAttention(RecordableAttention):
         """Return what the score needs of a memory (B, S, M): (B, S, H)."""
         return self.score.keys(memory)
 
-    def forward(self, query: Tensor, attended: AttendedMemory, matmul: Matmul = torch.matmul) -> tuple[Tensor, Tensor]:
+    def forward(self, query: Tensor, attended: AttendedMemory) -> tuple[Tensor, Tensor]:
         """Attend from queries (B, Q, H): contexts (B, Q, M), and weights (B, Q, S), zero on padding."""
-        scores = self.score(query, attended.keys, matmul)
+        scores = self.score(query, attended.keys)
         weights = scores.masked_fill(~attended.mask, float("-inf")).softmax(dim=-1)
         return matmul(weights.to(attended.memory.dtype), attended.memory), weights
 
