@@ -293,7 +293,7 @@ def _take_single_steps(model: nn.Module) -> None:
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         weights = weight_ih, cast_once(weight_hh), bias_ih, bias_hh
         outputs = []
-        for inputs in layer.input_gates(x, weights).unbind(1):
+        for inputs in layer.preactivations(x, weights).unbind(1):
             state = layer.step(inputs, state, weights)
             outputs.append(state[0])
         return torch.stack(outputs, 1), state

@@ -1,6 +1,6 @@
-"""Scaled dot-product attention with several heads (Vaswani et al. 2017, section 3.2).
+"""Scaled dot-product and multi-head attention (Vaswani et al. 2017, section 3.2).
 
-B sequences, H heads, Q queries, K keys; R rows of tokens end to end, see ``SequenceLayout``.
+B sequences, H heads, Q queries, K keys; R rows of packed tokens, see ``SequenceLayout``.
 """
 
 from __future__ import annotations
@@ -73,12 +73,13 @@ class ProjectedMemory(NamedTuple):
 class MultiHeadAttention(RecordableAttention):
     """Concat(head_1, …, head_h) W^O, where head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (section 3.2.2).
 
-    d_k and d_v need not be d_model / heads (table 3, rows A and B).
+    d_k and d_v need not be d_model / heads (table 3, rows A and B). Each matrix stacks those of all
+    heads, and W^K and W^V are one matrix.
 
     Args:
         config: of the Transformer.
         name: what weights are recorded as, see ``RecordableAttention``.
-        memory_size: features of what keys and values are made of.
+        memory_size: dimension of the vectors that keys and values are projected from.
     """
 
     def __init__(self, config: TransformerConfig, *, name: str, memory_size: int) -> None:
@@ -87,9 +88,9 @@ class MultiHeadAttention(RecordableAttention):
         self.d_model, self.memory_size = config.d_model, memory_size
         self.num_heads, self.d_k, self.d_v = heads, d_k, d_v
         self.dropout = config.attention_dropout
-        self.query = nn.Linear(config.d_model, heads * d_k, bias=config.bias)
-        self.key_value = nn.Linear(memory_size, heads * (d_k + d_v), bias=config.bias)
-        self.output = nn.Linear(heads * d_v, config.d_model, bias=config.bias)
+        self.query = nn.Linear(config.d_model, heads * d_k, bias=config.bias)  # W^Q
+        self.key_value = nn.Linear(memory_size, heads * (d_k + d_v), bias=config.bias)  # W^K, W^V
+        self.output = nn.Linear(heads * d_v, config.d_model, bias=config.bias)  # W^O
 
     def keys_values(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Tensor]:
         """Project rows (R, memory_size) to keys (B, H, K, d_k) and values (B, H, K, d_v)."""

@@ -21,7 +21,7 @@ class Hybrid(EncoderDecoder):
         tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
 
     Raises:
-        UserError: encoder and decoder embed tokens with different numbers of features.
+        UserError: encoder and decoder have embeddings of different sizes.
     """
 
     def __init__(

@@ -43,8 +43,10 @@ class TranslationLoss(nn.Module):
     L_MT alone.
 
     Args:
-        label_smoothing: epsilon on L_MT (table 3 of Vaswani et al. 2017, rows D); L_AE has none, as in the article.
-        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both terms, the loss of a language model.
+        label_smoothing: epsilon on L_MT (section 5.4 of Vaswani et al. 2017; rows D of table 3 vary it). L_AE has none,
+            as in the paper.
+        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both terms: at lambda = 1, the loss of a
+            language model.
         autoencode: lambda, a function of training progress in [0, 1].
 
     Raises:
