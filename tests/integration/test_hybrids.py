@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from conftest import random_batch
-from triptych.runs.trained_run import load
 
 from triptych.commands import cli
+from triptych.runs.run import load
 
 
 @pytest.mark.parametrize(
