@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, triptych_process
 from conftest import triptych as command_line
 
 import triptych
@@ -200,7 +200,8 @@ def test_two_ranks_train_as_one(tmp_path: Path) -> None:
     """The same budget over two processes: the same loss of every step, the tokens of both counted."""
     ranks = ["strategy=ddp", "strategy.accelerator=cpu", "strategy.precision=32-true", "strategy.workers=0"]
     both = [*TINY, "model.dropout=0.0", "budget.steps=6"]
-    run(tmp_path, "train", *both, *ranks, "output=two")
+    done = triptych_process("train", *both, *ranks, "output=two", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     run(tmp_path, "train", *both, "batch.accumulate=2", "output=one")
     two, one = only(tmp_path / "two"), only(tmp_path / "one")
     assert losses(two) == pytest.approx(losses(one), rel=1e-4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from conftest import triptych
@@ -57,8 +56,7 @@ def test_one_class_and_one_yaml(tmp_path: Path) -> None:
     (tmp_path / "conf" / "model" / "bag.yaml").write_text("_target_: bag_of_words.BagOfWords\nsize: ${scale.d_model}\n")
 
     def command(*arguments: str, stdin: str = "") -> str:
-        env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
-        done = triptych(*arguments, cwd=tmp_path, stdin=stdin, env=env)
+        done = triptych(*arguments, cwd=tmp_path, stdin=stdin)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import compose_train, triptych
+from conftest import compose_train, triptych, triptych_process
 from made_runs import make_run
 
 from triptych.commands import cli
@@ -101,7 +101,7 @@ def test_training_refuses(
 
 
 def test_the_exit_status_is_that_of_the_mistake(tmp_path: Path) -> None:
-    done = triptych("train", "model=lm4mt", "model.num_layer=3", cwd=tmp_path)
+    done = triptych_process("train", "model=lm4mt", "model.num_layer=3", cwd=tmp_path)
     assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
     assert "did you mean model.num_layers?" in done.stderr
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 from conftest import ROOT, write_three_languages
-from conftest import triptych as command_line
+from conftest import triptych_process as command_line
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import triptych
+from conftest import triptych_process
 
 from triptych.training import loggers
 
@@ -32,7 +32,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[Rec
     environment |= {"HOME": str(folder), "NETRC": str(folder / "netrc")}
     arguments = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
     told = ["logger=wandb", "log_every=1", *arguments, "search.beam_size=1,2"]
-    done = triptych("train", "-m", *told, cwd=folder, env=environment)
+    done = triptych_process("train", "-m", *told, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     paths = sorted((folder / "runs").glob("*/wandb/offline-run-*/*.wandb"))
     return [(path, read_back(path, environment)) for path in paths]
