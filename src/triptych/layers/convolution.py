@@ -92,6 +92,11 @@ class PositionedEmbedding(nn.Module):
         """Add positions (B or 1, T) to embedded tokens (B, T, E), whose variance at the beginning is 1."""
         return self.dropout(self.positions(tokens * EMBEDDING_STD, positions))
 
+    @property
+    def num_parameters(self) -> int:
+        """Number of parameters of the table of positions; most of its rows may never be used."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
 
 class GatedConvolution(nn.Module):
     """v(W [h_{i-k/2}, …, h_{i+k/2}] + b) with v([A B]) = A * sigmoid(B) (section 3.2; Dauphin et al. 2017).
@@ -158,6 +163,10 @@ class ConvolutionalEncoder(Encoder):
 
     def flops(self, src_length: int) -> int:
         return linear_flops(self, src_length)
+
+    @property
+    def embedding_parameters(self) -> int:
+        return self.embed.num_parameters
 
     def check_length(self, length: int) -> None:
         self.embed.positions.check_length(length)

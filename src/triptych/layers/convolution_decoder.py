@@ -175,6 +175,10 @@ class ConvolutionalDecoder(Decoder):
             total += linear_flops(self.memory_projection, src_length) - linear_flops(self.memory_projection, steps)
         return total
 
+    @property
+    def embedding_parameters(self) -> int:
+        return self.embed.num_parameters
+
     def check_length(self, length: int) -> None:
         self.embed.positions.check_length(length)
 

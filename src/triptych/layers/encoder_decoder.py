@@ -76,6 +76,11 @@ class Encoder(nn.Module, ABC):
     def check_length(self, length: int) -> None:
         """Raise ``UserError`` if a source of this length is too long."""
 
+    @property
+    def embedding_parameters(self) -> int:
+        """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
+        return 0
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile what training repeats; by default, nothing."""
 
@@ -111,6 +116,11 @@ class Decoder(nn.Module, ABC):
 
     def check_length(self, length: int) -> None:
         """Raise ``UserError`` if a target of this length is too long."""
+
+    @property
+    def embedding_parameters(self) -> int:
+        """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
+        return 0
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile what training repeats; by default, nothing."""

@@ -99,4 +99,5 @@ class EncoderDecoder(TranslationModel):
 
     @property
     def embedding_parameters(self) -> int:
-        return self.embeddings.num_parameters
+        of_parts = self.encoder.embedding_parameters + self.decoder.embedding_parameters
+        return self.embeddings.num_parameters + of_parts

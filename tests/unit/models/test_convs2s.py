@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from conftest import VOCABULARY, random_batch
 from torch import Tensor, nn
 
+from triptych.accounting.parameters import count_parameters
 from triptych.contract.batch import Batch
 from triptych.errors import UserError
 from triptych.layers.convolution import EMBEDDING_STD, GatedConvolution, linear
@@ -102,6 +103,12 @@ def test_a_layer_is_torchs_convolution() -> None:
     kernel = layer.kernel.weight.view(16, 3, 8).transpose(1, 2)  # (2D, K * D) -> (2D, D, K)
     expected = F.glu(F.conv1d(x.transpose(1, 2), kernel, layer.kernel.bias), dim=1).transpose(1, 2)
     torch.testing.assert_close(layer(x), expected)
+
+
+def test_rows_for_long_sentences_change_no_size_that_is_matched() -> None:
+    short, long = (count_parameters(build(max_length=length)) for length in (20, 200))
+    assert long.total - short.total == 2 * 180 * 6
+    assert long.non_embedding == short.non_embedding == count_parameters(build(positions="none")).non_embedding
 
 
 @torch.no_grad()
