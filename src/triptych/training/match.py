@@ -72,9 +72,7 @@ def matched_sizes(
         return {}
     groups = build_without_values(model, vocabulary).sizes
     if any(isinstance(group, str) for group in groups):
-        raise UserError(
-            f"{model['_target_']}.sizes must be groups of names, such as (('d_ff',),), not {groups}."
-        )
+        raise UserError(f"{model['_target_']}.sizes must be groups of names, such as (('d_ff',),), not {groups}.")
     for group in groups:
 
         def measure_size(size: int, given: Any = model | sizes, group: tuple[str, ...] = group) -> float:
