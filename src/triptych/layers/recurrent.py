@@ -5,20 +5,17 @@ B sentences, S source and T target positions, I dimension of an input, H units, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from triptych.contract.flat_config import flat_config
 from triptych.errors import require_at_least, require_one_of, require_probability
 from triptych.kernels.dropout import Dropout
 from triptych.kernels.in_place import Cell, gru_cell, lstm_cell
 from triptych.kernels.loop_matmul import matmul
-from triptych.kernels.lstm import has_padded_lstm, padded_lstm
+from triptych.kernels.lstm import sentences
 from triptych.kernels.precision import fused_precision
 from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
 from triptych.layers.sequence_layout import SequenceLayout
@@ -62,7 +59,7 @@ class RecurrentConfig:
 
 def init_gates(weight: Tensor, rows: int, init: Callable[[Tensor], Tensor] = nn.init.xavier_uniform_) -> None:
     """Initialise every block of so many rows, the matrix of one gate, by itself."""
-    for gate in torch.split(weight.detach(), rows):
+    for gate in weight.detach().split(rows):
         init(gate)
 
 
@@ -98,12 +95,6 @@ class RecurrentLayer(nn.Module):
         with fused_precision(x.device):
             output, last = self.rnn(x, first if self.num_states == 2 else first[0])
         return output, tuple(part.squeeze(0) for part in (last if self.num_states == 2 else (last,)))
-
-    def run_packed(self, packed: PackedSequence) -> tuple[PackedSequence, RecurrentState]:
-        """Run a packed batch from zeros: outputs, and the last states of all directions, each (B, dirs * H)."""
-        with fused_precision(packed.data.device):
-            output, last = self.rnn(packed)
-        return output, tuple(part.transpose(0, 1).flatten(1) for part in (last if self.num_states == 2 else (last,)))
 
     @property
     def weights(self) -> Weights:
@@ -167,35 +158,14 @@ class RecurrentEncoder(Encoder):
 
     def forward(self, tokens: Tensor, layout: SequenceLayout) -> Memory:
         """Encode embedded sources (B, S, E). The memory is zero on padding."""
-        padded = all(has_padded_lstm(tokens, layer.rnn) for layer in self.layers)
-        vectors, final_states = (self._run_padded if padded else self._run_packed)(tokens, layout)
-        return Memory(vectors, layout, final_states)
-
-    def _run_packed(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Sequence[RecurrentState]]:
-        # Sorted by the CPU's copy of the lengths: PyTorch's own sorting would wait for a GPU at every step.
         assert layout.host_lengths is not None
-        order = np.argsort(-layout.host_lengths, kind="stable")
-        orders = torch.from_numpy(np.stack([order, order.argsort()]))
-        orders = orders.pin_memory() if x.is_cuda else orders
-        sort, unsort = orders.to(x.device, non_blocking=True)
-        lengths = torch.from_numpy(layout.host_lengths[order])
-        packed = pack_padded_sequence(x.index_select(0, sort), lengths, batch_first=True)
-        rows, final_states = packed.data, []
+        batch = sentences(tokens, layout.host_lengths, [layer.rnn for layer in self.layers])
+        x, final_states = batch.inputs, []
         for i, layer in enumerate(self.layers):
-            output, last = layer.run_packed(PackedSequence(self.dropout(rows), packed.batch_sizes))
-            rows = add_residual(rows, output.data, i, self.residual)
-            final_states.append(tuple(part.index_select(0, unsort) for part in last))
-        memory, _ = pad_packed_sequence(PackedSequence(rows, packed.batch_sizes), True, total_length=x.shape[1])
-        return memory.index_select(0, unsort), final_states
-
-    def _run_padded(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Sequence[RecurrentState]]:
-        lengths, final_states = torch.from_numpy(layout.host_lengths), []
-        for i, layer in enumerate(self.layers):
-            assert isinstance(layer.rnn, nn.LSTM)
-            output, last = padded_lstm(layer.rnn, self.dropout(x), lengths)
+            output, last = batch.run(layer.rnn, self.dropout(x))
             x = add_residual(x, output, i, self.residual)
             final_states.append(last)
-        return x.masked_fill(~layout.is_token.unsqueeze(-1), 0), final_states
+        return Memory(batch.pad(x), layout, final_states)
 
     def flops(self, src_length: int) -> int:
         return sum(layer.flops(src_length) for layer in self.layers)

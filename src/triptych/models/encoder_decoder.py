@@ -25,8 +25,8 @@ class EncoderDecoder(TranslationModel):
     """The encoder turns the source into a memory; the decoder writes the target from it.
 
     Args:
-        embeddings: of both sides, and the output projection.
-        encoder: reads the source.
+        embeddings: both sides' embeddings, and the output projection.
+        encoder: makes the memory of the source.
         decoder: writes the target.
     """
 

@@ -3,7 +3,7 @@
 ==============================  ===========================================================
 in the paper                    here
 ==============================  ===========================================================
-equation 1, attention           ``attend_with_weights`` in layers/attention.py
+equation 1, attention           ``dot_product_attention`` in layers/attention.py
 section 3.2.2, multi-head       ``MultiHeadAttention`` in layers/attention.py
 equation 2, feed-forward        ``FeedForward`` in layers/blocks.py
 section 3.1, residuals, norms   ``Block`` in layers/blocks.py

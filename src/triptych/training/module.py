@@ -94,7 +94,7 @@ class TranslationModule(lightning.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
         self._window.append(replace(parts, loss=parts.loss.detach()))
-        self._weight = parts.weight
+        self._lambda = parts.lambda_
         # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
 
@@ -111,7 +111,7 @@ class TranslationModule(lightning.LightningModule):
             self._random = None
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        self.data_seen.update(self._on_cpu, autoencoded=self._weight > 0)
+        self.data_seen.update(self._on_cpu, autoencoded=self._lambda > 0)
         self.data_seen.record_digest(self.global_step)
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:
@@ -127,7 +127,7 @@ class TranslationModule(lightning.LightningModule):
         Raises:
             UserError: the loss is not a number any more.
         """
-        names = ("loss", "translation", "autoencode", "translation_tokens", "autoencode_tokens")
+        names = ("loss", "target_nll", "source_nll", "target_tokens", "source_tokens")
         sums = dict(zip(names, self._sums(names), strict=True))
         if not math.isfinite(sums["loss"]):
             raise UserError(
@@ -137,16 +137,16 @@ class TranslationModule(lightning.LightningModule):
         now = time.perf_counter()
         values = {
             "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
-            "train/L_MT": sums["translation"] / max(1, sums["translation_tokens"]),
-            "train/lambda": self._weight,
+            "train/L_MT": sums["target_nll"] / max(1, sums["target_tokens"]),
+            "train/lambda": self._lambda,
             "train/lr": self.schedule(self.global_step, self.total_steps),
             "train/tokens_per_second": (tokens - self._window_start[1])
             * self.trainer.world_size
             / (now - self._window_start[0]),
             "train/tokens": float(tokens * self.trainer.world_size),
         }
-        if sums["autoencode_tokens"]:
-            values["train/L_AE"] = sums["autoencode"] / sums["autoencode_tokens"]
+        if sums["source_tokens"]:
+            values["train/L_AE"] = sums["source_nll"] / sums["source_tokens"]
         self.write(values)
         self._window.clear()
         self._window_start = (now, tokens)
@@ -168,7 +168,7 @@ class TranslationModule(lightning.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         parts = self.loss(self.model(batch), batch.step_tokens, progress=1.0)
-        self.validation_loss.update(parts.translation / parts.translation_tokens, parts.translation_tokens)
+        self.validation_loss.update(parts.target_nll / parts.target_tokens, parts.target_tokens)
 
     def on_validation_epoch_end(self) -> None:
         loss = self.validation_loss.compute()
