@@ -2,12 +2,14 @@
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
 # make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2
 # make lint      ruff and mypy
-# make test      lint, then all tests
+# make quick     the unit tests
+# make test      lint, then the tests that take seconds
+# make test-all  lint, then all tests that need no GPU
 # Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare test lint bench studies
+.PHONY: compare quick test test-all lint bench studies
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -40,5 +42,13 @@ lint: .venv/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+quick: .venv/installed-test
+	$(PYTEST) -m "not slow and not gpu" tests/unit tests/architecture
+
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	$(PYTEST) -m "not slow and not gpu"
+
+test-all: lint
+	$(PYTEST) -m "not gpu"

@@ -47,7 +47,7 @@ def gradients(model: TranslationModel, loss: TranslationLoss, batch: Batch) -> l
     return [found.detach(), *(p.grad.clone() for p in model.parameters() if p.grad is not None)]
 
 
-@pytest.mark.parametrize("overrides", MODELS)
+@pytest.mark.parametrize("overrides", [MODELS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in MODELS[1:])])
 def test_compiled_parts_give_the_same_gradients_at_any_length(overrides: str) -> None:
     """By Dynamo alone: what it traces is what any backend is given."""
     model = build_model(*overrides.split(), "model.dropout=0").train()
@@ -72,7 +72,7 @@ def train(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return cli.main()
 
 
-@pytest.mark.parametrize("model", ["transformer", "rnn_bahdanau"])
+@pytest.mark.parametrize("model", ["transformer", pytest.param("rnn_bahdanau", marks=pytest.mark.slow)])
 def test_a_compiled_training_is_the_same(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))

@@ -31,7 +31,9 @@ def preset(architecture: str, size: str) -> str:
     return "rnn_gnmt" if (architecture, size) == ("rnn", "base") else f"{architecture}_{size}"
 
 
-@pytest.mark.parametrize("size", ["tiny", "base", "article"])
+@pytest.mark.parametrize(
+    "size", ["tiny", *(pytest.param(size, marks=pytest.mark.slow) for size in ("base", "article"))]
+)
 @pytest.mark.parametrize(
     ("by", "loss"), [("parameters", "translation"), ("flops", "translation"), ("flops", "joint"), ("flops", "decayed")]
 )

@@ -14,6 +14,8 @@ from triptych.config.composition import arms_of
 from triptych.sweeps import arms as sweeps
 
 STUDIES = sorted(path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml"))
+QUICK = ("schedule", "zero_shot")
+"""The smallest study of one direction, and the study of several."""
 PUBLISHED = {
     "architectures": {"rnn_luong", "transformer", "lm4mt"},
     "decoding": {f"search.beam_size=4 search.length_penalty=0.6 checkpoint.average={n}" for n in (1, 5)},
@@ -54,7 +56,9 @@ def three_languages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return ["data=text", f"data.dir={folder}", "tokenizer.vocab_size=320"]
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize(
+    "study", [pytest.param(study, marks=[] if study in QUICK else pytest.mark.slow) for study in STUDIES]
+)
 def test_a_study_and_its_report(study: str, cache: Path, three_languages: list[str], tmp_path: Path) -> None:
     text = three_languages if study == "zero_shot" else []
     command = ["train", "-m", f"experiment={study}", "scale=smoke", f"cache={cache}", *text]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import triptych
+from conftest import triptych, triptych_process
 
 from triptych.commands.train import main
 from triptych.config import schema
@@ -25,8 +25,13 @@ from triptych.runs.folder import RunFolder, find_trained
 from triptych.runs.locks import run_lock
 from triptych.sweeps import arms as sweeps
 
-TINY = ["scale=smoke", "budget.steps=12", "validation.every=3", "data.train=300", "tokenizer=char", "cache=../cache"]
+TINY = [
+    *("scale=smoke", "budget.steps=6", "validation.every=3", "cache=../cache"),
+    *("data.train=300", "data.test=3", "data.test_long=3", "tokenizer=char"),
+]
 ARMS = ["model=rnn_luong,transformer,lm4mt", "seed=1,2"]
+FEWER = ["model=rnn_luong,lm4mt", "seed=1"]
+"""Two of them, for starts of several processes."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +70,7 @@ def figures(folder: Path) -> dict[str, Any]:
             scores.pop("seconds")
         kept = ("steps", "tokens_src", "tokens_tgt", "flops")
         train = {key: result["train"][key] for key in kept}
-        found[result["run"]] = [result["test"], result["validation"], result["data"], train]
+        found[result["config_hash"]] = [result["test"], result["validation"], result["data"], train]
     return found
 
 
@@ -145,10 +150,13 @@ def test_what_a_killed_process_has_left_is_removed(home: Path) -> None:
     assert result.exists()
 
 
-def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path, whole: dict[str, Any]) -> None:
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path) -> None:
+    longer = [*ARMS, "budget.steps=12", "output=runs"]  # as long as five kills need
+    assert triptych("train", "-m", *TINY, *longer, cwd=place(home, "unkilled")).returncode == 0
     folder, chance, cut_off = place(home, "killed"), random.Random(0), 0
     for _ in range(5):
-        process = start(folder, *ARMS)
+        process = start(folder, *longer)
         while process.poll() is None and not any(arm.status == "running" for arm in arms_in(folder)):
             time.sleep(0.05)
         time.sleep(chance.uniform(0, 2))
@@ -156,29 +164,30 @@ def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path, whole
         process.communicate()
         cut_off += any(arm.status == "running" for arm in arms_in(folder))
     assert cut_off, "no arm was under way when it was killed"
-    process = start(folder, *ARMS)
+    process = start(folder, *longer)
     said, _ = process.communicate()
     assert process.returncode == 0, said
-    assert figures(folder) == whole
+    assert figures(folder) == figures(home / "unkilled")
     assert {arm.status for arm in sweeps.read_arms(folder / "runs")} == {"finished"}
 
 
 def test_of_two_starts_each_arm_is_trained_once(home: Path, whole: dict[str, Any]) -> None:
     folder = place(home, "twice")
-    both = [start(folder, *ARMS) for _ in range(2)]
+    both = [start(folder, *FEWER) for _ in range(2)]
     said = [process.communicate()[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     trained = [line for text in said for line in text.splitlines() if line.startswith("run: ")]
-    assert len(trained) == len(set(trained)) == 6
-    assert figures(folder) == whole
+    assert len(trained) == len(set(trained)) == 2
+    assert figures(folder).items() <= whole.items()
 
 
 def test_arms_side_by_side(home: Path, whole: dict[str, Any]) -> None:
     folder = place(home, "joblib")
     launcher = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
-    done = triptych("train", "-m", *TINY, *ARMS, *launcher, cwd=folder)
+    done = triptych_process("train", "-m", *TINY, *FEWER, *launcher, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert figures(folder) == whole
+    assert len(figures(folder)) == 2
+    assert figures(folder).items() <= whole.items()
 
 
 def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
@@ -239,7 +248,7 @@ def test_weights_are_shared_though_their_own_arm_could_not_be_scored(home: Path)
     done = triptych("train", *TINY, "search.beam_size=2", cwd=folder)
     assert f"weights of {result.parent.relative_to(folder)}" in done.stdout
     done = triptych("train", *TINY, cwd=folder)
-    assert "going on from step 12" in done.stdout, "it is translated, and not trained, again"
+    assert "going on from step 6" in done.stdout, "it is translated, and not trained, again"
     assert result.exists()
 
 
@@ -303,12 +312,13 @@ def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
         "run.fit = dying\n"
         "sys.exit(cli.main())\n"
     )
-    for begun in (1, 2, 3):
+    for starts in (1, 3):
         done = subprocess.run([sys.executable, "killer.py", "train", "-m", *TINY, *command], cwd=folder, check=False)
         assert done.returncode == -signal.SIGKILL
         killer, other = sweeps.read_arms(folder / "runs")
-        assert (killer.status, killer.cut_off) == ("running", begun)
-        assert other.status == ("finished" if begun == 3 else "waiting")
+        assert (killer.status, killer.cut_off) == ("running", starts)
+        assert other.status == ("finished" if starts == 3 else "waiting")
+        sweeps.set_status(folder / "runs", killer, "running")  # as the second start of a killed one leaves it
     done = triptych("train", "-m", *TINY, *command, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert {(arm.status, arm.cut_off) for arm in sweeps.read_arms(folder / "runs")} == {("finished", 0)}
