@@ -14,6 +14,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.config import run_values
+from triptych.config.types import check_types
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
@@ -84,7 +85,8 @@ class Run:
         """Model and tokenizer, ready to translate.
 
         Raises:
-            UserError: no such checkpoint or device, or a tokenizer that the checkpoint was not trained with.
+            UserError: no such checkpoint or device, a tokenizer that the checkpoint was not trained with, or a model of
+                the user's own that cannot be imported here.
         """
         path = self.files.checkpoints / f"{self.checkpoint}.ckpt"
         if not path.exists():
@@ -97,6 +99,7 @@ class Run:
                 f"run={self.folder}: its tokenizer {tokenizer.fingerprint} is not the one that its checkpoint was "
                 f"trained with, {stored}; put the right tokenizer folder back."
             )
+        check_types(self.config.model, "model.")  # a class of the user's that is not importable here is named
         model = instantiate(self.config.model, vocabulary=tokenizer.vocabulary)
         model.load_state_dict(weights(path))
         try:
