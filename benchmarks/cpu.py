@@ -26,17 +26,17 @@ from typing import Any
 
 import torch
 from hydra.utils import instantiate
-from triptych.runs.trained_run import load, load_config
 
 from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH
 from benchmarks.page import PARTS, write_page
 from triptych.accounting.peaks import device_name
 from triptych.data.corpus import Corpus
-from triptych.decoding.translator import Translator
 from triptych.kernels.matmul import CPUINFO
 from triptych.kernels.precision import has_bf16
-from triptych.runs import folder as runs
+from triptych.runs.folder import write_json
+from triptych.runs.run import Run, load
+from triptych.runs.versions import versions
 
 RESULTS = Path(__file__).parent / "results"
 PEERS: dict[str, dict[str, Any]] = {
@@ -76,18 +76,19 @@ class Bench:
         return {precision: self._learn("transformer", precision) for precision in PRECISIONS}
 
     @cached_property
-    def translator(self) -> Translator:
+    def run(self) -> Run:
+        """The Transformer's run in the first precision, with its last weights."""
         return load(self.learned[PRECISIONS[0]], "last")
 
     @cached_property
     def corpus(self) -> Corpus:
-        return instantiate(load_config(self.learned[PRECISIONS[0]]).data, test=[TEST])  # which trainings leave out
+        return instantiate(self.run.config.data, test=[TEST])  # trainings leave the test set out
 
     @cached_property
     def joey(self) -> joeynmt.JoeyNMT:
         text = {"train": "train", "validation": "validation", "test": TEST}
         sides = {name: self.corpus.splits[split] for name, split in text.items()}
-        return joeynmt.JoeyNMT(self.work / "joeynmt", sides, self.translator.tokenizer)
+        return joeynmt.JoeyNMT(self.work / "joeynmt", sides, self.run.tokenizer)
 
     def perplexity(self) -> dict[str, Any]:
         """Of the validation text, by the Transformers that have learned."""
@@ -125,9 +126,9 @@ class Bench:
             for arm, run in folders.items():
                 found[arm].append(_alone("ours", run, self.work))
             found["ctranslate2"].append(_alone("ctranslate2", exported, self.work))
-            per_second, theirs = self.joey.translate(PEERS["transformer"], self.translator)
+            per_second, theirs = self.joey.translate(PEERS["transformer"], self.run.translator)
             found["joeynmt"].append(per_second)
-        mine = self.translator.translate(list(self.corpus.splits[TEST][0]), SEARCH)
+        mine = self.run.translate(list(self.corpus.splits[TEST][0]), SEARCH)
         return {
             "sentences_per_second": {name: statistics.median(readings) for name, readings in found.items()},
             "translated_as_joeynmt": sum(a == b for a, b in zip(theirs, mine, strict=True)) / len(mine),
@@ -189,7 +190,7 @@ def machine() -> dict[str, Any]:
         "device": device_name("cpu"),
         "processor": next(iter(processors), platform.processor()),
         "capability": torch.backends.cpu.get_cpu_capability(),
-        "versions": runs.versions() | {"ctranslate2": version("ctranslate2")},
+        "versions": versions() | {"ctranslate2": version("ctranslate2")},
     }
 
 
@@ -219,7 +220,7 @@ def main() -> None:
         found[part] = getattr(bench, part)()
         print(f"{part}: {time.perf_counter() - began:.0f} s", flush=True)
         RESULTS.mkdir(exist_ok=True)
-        runs.write_json(path, found)
+        write_json(path, found)
     print(write_page(found, RESULTS / "cpu.md"))
 
 

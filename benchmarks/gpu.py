@@ -43,11 +43,11 @@ from triptych.contract.vocabulary import Vocabulary
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
 from triptych.kernels.precision import cast_once
-from triptych.layers.attention import attend
+from triptych.layers.attention import dot_product_attention
 from triptych.layers.encoder_decoder import RecurrentState
 from triptych.layers.recurrent import RecurrentLayer, Weights
 from triptych.layers.sequence_layout import SequenceLayout, token_mask
-from triptych.runs import folder as runs
+from triptych.runs.folder import write_json
 from triptych.training.loss import TranslationLoss
 
 ARTICLE_BUDGET = 1.57e18
@@ -268,7 +268,7 @@ class Bench:
 def _padded(qkv: Tensor, layout: SequenceLayout, *, mask: Tensor | None, causal: bool) -> Tensor:
     """As a layer does it: (R, 3, 8, 64) put among padding, attended, and packed again."""
     query, key, value = layout.pad(qkv.flatten(1)).unflatten(-1, (3, 8, 64)).permute(2, 0, 3, 1, 4)
-    attended = attend(query, key, value, mask=mask, causal=causal, dropout=0.0)
+    attended = dot_product_attention(query, key, value, mask=mask, causal=causal, dropout=0.0)
     return layout.unpad(attended.transpose(1, 2).flatten(2))
 
 
@@ -293,12 +293,12 @@ def _take_single_steps(model: nn.Module) -> None:
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         weights = weight_ih, cast_once(weight_hh), bias_ih, bias_hh
         outputs = []
-        for inputs in layer.input_gates(x, weights).unbind(1):
+        for inputs in layer.preactivations(x, weights).unbind(1):
             state = layer.step(inputs, state, weights)
             outputs.append(state[0])
         return torch.stack(outputs, 1), state
 
-    def run_packed(layer: RecurrentLayer, packed: PackedSequence) -> tuple[PackedSequence, RecurrentState]:
+    def run_packed(layer: RecurrentLayer, packed: PackedSequence) -> tuple[PackedSequence, Tensor | RecurrentState]:
         x, lengths = pad_packed_sequence(packed, batch_first=True)
         nothing = tuple(x.new_zeros(len(x), layer.rnn.hidden_size) for _ in range(layer.num_states))
         ways = [
@@ -306,13 +306,14 @@ def _take_single_steps(model: nn.Module) -> None:
             for back, weights in enumerate(layer.rnn.all_weights)
         ]
         output = torch.cat([way.flip(1) if back else way for back, (way, _) in enumerate(ways)], -1)
-        state = tuple(torch.cat(parts, 1) for parts in zip(*(state for _, state in ways), strict=True))
-        return pack_padded_sequence(output, lengths, batch_first=True), state
+        state = tuple(torch.stack(parts) for parts in zip(*(state for _, state in ways), strict=True))
+        packed = pack_padded_sequence(output, lengths, batch_first=True)
+        return packed, state if layer.num_states == 2 else state[0]
 
     for module in model.modules():
         if isinstance(module, RecurrentLayer):
             module.forward = lambda x, state, layer=module: loop(layer, x, state, layer.weights)
-            module.run_packed = partial(run_packed, module)
+            module.rnn.forward = partial(run_packed, module)
 
 
 def main() -> None:
@@ -339,7 +340,7 @@ def main() -> None:
             except Exception as error:  # go on with the other measurements
                 found[part][name] = f"{type(error).__name__}: {error}"[:1000]
             print(f"{time.perf_counter() - began:4.0f} s  {part}, {name}: {json.dumps(found[part][name])}", flush=True)
-            runs.write_json(arguments.output / "gpu.json", found)
+            write_json(arguments.output / "gpu.json", found)
 
 
 if __name__ == "__main__":

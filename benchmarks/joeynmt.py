@@ -19,11 +19,11 @@ from typing import Any
 import torch
 import yaml
 from torch import Tensor
-from triptych.runs.trained_run import load
 
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.translator import Translator
 from triptych.layers.positions import sinusoid
+from triptych.runs.run import load
 
 # JoeyNMT 2.3.0 does not work with newer versions of sentencepiece and setuptools.
 PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "sentencepiece==0.2.0", "setuptools<81"]
@@ -108,7 +108,7 @@ class JoeyNMT:
 
         JoeyNMT's own perplexity is of smoothed targets.
         """
-        translator = load(run, "last")
+        translator = load(run, "last").translator
         ours, count, tied = {}, 0, {}
         for name, tensor in translator.model.state_dict().items():
             if tensor.data_ptr() not in tied:

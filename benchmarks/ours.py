@@ -10,17 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 import torch
-from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import Tensor
 from torch.profiler import record_function
-from triptych.training.prepare import prepare
 
-from triptych.config import schema
-from triptych.config.search_path import conf_dir
+from triptych.config.composition import compose_run
 from triptych.contract.batch import Batch, Prediction
 from triptych.kernels.matmul import fast_products
-from triptych.training.build import data_of, task_of
+from triptych.training.build import build_parts
 
 COMMON = [
     "scale=multi30k",
@@ -98,17 +95,15 @@ class Steps:
     """
 
     def __init__(self, arm: str, *options: str) -> None:
-        schema.register()
-        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-            config = compose("train", overrides=[*COMMON, *ARMS[arm], *options])
+        config = compose_run([*COMMON, *ARMS[arm], *options]).config
         torch.manual_seed(config.seed)
-        prepared = prepare(config, instantiate(config.data))
-        self.task = task_of(config, prepared, instantiate(config.loss), config.budget.steps)
+        parts = build_parts(config, instantiate(config.data), None, workers=0)
+        self.task = parts.module
         self.task.train()
         self.optimizer = self.task.configure_optimizers()["optimizer"]
-        self.clip = config.gradient_clip
+        self.clip = config.trainer.gradient_clip_val
         self.bf16 = config.strategy.precision == "bf16-mixed"
-        self.batches: Iterator[Batch] = iter(data_of(config, prepared, self.task.loss, workers=0).train_dataloader())
+        self.batches: Iterator[Batch] = iter(parts.data.train_dataloader())
 
     def step(self) -> Tensor:
         """Take one optimizer step, and return its loss."""

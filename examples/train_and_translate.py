@@ -26,7 +26,7 @@ def main() -> None:
     print(f"log p(reference | source): {score:.2f} nats")
 
     # Attention from each target position (rows) to each source position (columns), averaged over layers and heads.
-    (attention,) = run.attention([source], [reference])
+    attention = next(map for map in run.attention([source], [reference]) if map.name in ("cross", "sequence"))
     weights = attention.weights[0].mean(dim=(0, 1)).numpy()
     source_pieces, target_pieces = (run.tokenizer.vocabulary_pieces(side) for side in ("src", "tgt"))
     rows = [target_pieces[i] for i in attention.query_ids[0]]

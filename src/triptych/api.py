@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.config.composition import arms_of, compose_command, compose_run, register_settings_of
+from triptych.config.composition import arms_of, compose_command, compose_run, sweep_of
 from triptych.config.explanations import explained
 from triptych.config.search_path import with_own_folders
 from triptych.errors import UserError
-from triptych.runs.locks import RunLocked
 from triptych.runs.run import Run, load
 
 if TYPE_CHECKING:
@@ -35,15 +34,14 @@ def train(*overrides: str, config_dir: Folders = ()) -> Run:
         config_dir: folders with configuration files of your own.
 
     Raises:
-        UserError: a mistake in the configuration, or another process trains this run.
+        UserError: a mistake in the configuration, several runs at once, or another process trains this run.
     """
     from triptych.training.run import train_run
 
     with _own_configuration("train", overrides, config_dir):
-        try:
-            return Run(train_run(compose_run(overrides)).path)
-        except RunLocked as locked:
-            raise UserError(f"another process trains {locked}; wait for it, or give another output=….") from locked
+        if sweep_of(overrides):
+            raise UserError(f"{' '.join(overrides)} names several runs; use triptych.sweep.")
+        return Run(train_run(compose_run(overrides)).path)
 
 
 def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:
@@ -111,23 +109,26 @@ def evaluate(run: Run | str | Path, *overrides: str, split: str) -> dict[str, An
 
     Args:
         run: trained, or its folder.
-        overrides: such as ``"search=beam", "search.beam_size=8", "metric=[bleu]"``; by default as the run was scored.
+        overrides: such as ``"search.beam_size=8", "metric=[bleu]", "checkpoint=last"``; by default as the run was
+            scored.
         split: ``validation``, or a test set of the run's data.
 
     Returns:
         Scores and their signatures, as ``test.<split>`` of result.json.
 
     Raises:
-        UserError: an unknown split, or text that has changed since the run was trained.
+        UserError: a mistake in the overrides, an unknown split, or text that has changed since the run was trained.
     """
     from triptych.evaluation.run import evaluate_run
 
     trained = run if isinstance(run, Run) else Run(run)
-    given = [f"run={trained.folder}", f"split={split}", *overrides]
+    own = [f"checkpoint={trained.checkpoint}", f"device={trained.device}"]
+    given = [f"run={str(trained.folder)!r}", f"split={split}", *own, *overrides]
     with _own_configuration("evaluate", given, ()):
-        register_settings_of(trained.folder)
         config = compose_command("evaluate", given)
-        return evaluate_run(trained, split, config.search, config.metric, config.search_tokens).scores
+        if (config.checkpoint, config.device) != (trained.checkpoint, trained.device):
+            trained = Run(trained.folder, config.checkpoint, config.device)
+        return evaluate_run(trained, config.split, config.search, config.metric, config.search_tokens).scores
 
 
 @contextmanager

@@ -21,6 +21,7 @@ MODELS = [
     "model=transformer",
     "model=lm4mt model.positions=rope",
     "model=rnn_bahdanau",
+    "model=convs2s model.decoder_layers=2",
     "model=rnn_luong model.input_feeding=true",
 ]
 LENGTHS = [[(5, 4), (2, 6), (7, 3)], [(9, 2), (4, 8), (3, 5), (6, 6)], [(3, 3), (8, 11)], [(12, 9), (1, 2)]]

@@ -14,7 +14,11 @@ from triptych.runs.run import load
 
 @pytest.mark.parametrize(
     ("encoder", "decoder", "names"),
-    [("rnn", "transformer", ["decoder", "cross"]), ("transformer", "rnn", ["encoder", "cross"])],
+    [
+        ("rnn", "transformer", ["decoder", "cross"]),
+        ("transformer", "rnn", ["encoder", "cross"]),
+        ("convs2s", "rnn", ["cross"]),
+    ],
 )
 def test_a_hybrid_is_trained_and_translates(
     encoder: str, decoder: str, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -34,7 +38,7 @@ def test_a_hybrid_is_trained_and_translates(
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model/encoder=cnn"], "model/encoder=cnn is unknown; choose one of rnn, transformer."),
+        (["model/encoder=cnn"], "model/encoder=cnn is unknown; choose one of convs2s, rnn, transformer."),
         (["model.encoder.hidden_size=wide"], "model.encoder.hidden_size=wide must be an integer."),
         (["model.decoder.layers=3"], "model.decoder.layers is no configuration key"),
         (["model.decoder.d_model=64"], "embed a token with 32 and 64 features"),

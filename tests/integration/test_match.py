@@ -39,9 +39,24 @@ def preset(architecture: str, size: str) -> str:
 )
 @pytest.mark.parametrize(("arm", "reference"), itertools.permutations(ARCHITECTURES, 2))
 def test_within_two_percent(arm: str, reference: str, by: str, loss: str, size: str) -> None:
-    vocabulary = pieces(PIECES[size])
-    overrides = [f"match={by}", f"match.reference={preset(reference, size)}", f"model={preset(arm, size)}"]
-    overrides.append(f"loss={loss}")
+    check_match(preset(arm, size), preset(reference, size), by, loss, pieces(PIECES[size]))
+
+
+@pytest.mark.parametrize(
+    ("arm", "reference", "by"),
+    [
+        ("convs2s_tiny", "transformer_tiny", "parameters"),
+        ("convs2s_tiny", "rnn_tiny", "flops"),
+        ("transformer_tiny", "convs2s_tiny", "flops"),
+        ("convs2s_gehring2017", "transformer_base", "parameters"),
+    ],
+)
+def test_convolutions_within_two_percent(arm: str, reference: str, by: str) -> None:
+    check_match(arm, reference, by, "translation", pieces(PIECES["base" if "2017" in arm else "tiny"]))
+
+
+def check_match(arm: str, reference_name: str, by: str, loss: str, vocabulary: Vocabulary) -> None:
+    overrides = [f"match={by}", f"match.reference={reference_name}", f"model={arm}", f"loss={loss}"]
     run_config = compose_unchecked(["scale=smoke", *overrides])
     config, reference = run_config.config, reference_model(run_config)
     assert reference is not None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig
 
 from triptych.config import schema
 from triptych.config.composition import MULTIRUN, arms_of, compose_command, quoted, register_settings_of
-from triptych.config.explanations import explained
+from triptych.config.explanations import explain, explained
 from triptych.config.search_path import conf_dir, with_own_folders
 from triptych.errors import UserError
 
@@ -33,7 +32,8 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
     for one in rest:
         if one.startswith("-") and one not in MULTIRUN:
             raise UserError(f"{one} is no option of {command}; it takes key=value, -m and --config-dir=FOLDER.")
-    with explained(command, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders):
+    configured = "train" if command == "forecast" else command
+    with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders):
         yield rest
 
 
@@ -55,42 +55,54 @@ def split_config_dirs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return folders, rest
 
 
-def asks_to_show(arguments: Sequence[str]) -> bool:
-    """Whether a command line only asks Hydra to show something, such as ``--help`` or ``--cfg job``."""
+def shows_only(arguments: Sequence[str]) -> bool:
+    """Whether a command line only lets Hydra show something, such as ``--help`` or ``--cfg job``."""
     return any(argument.split("=")[0] in SHOWING for argument in arguments)
 
 
 def show(command: str, arguments: Sequence[str]) -> int:
     """Let Hydra answer ``--help``, ``--cfg`` and the like."""
     schema.register()
-    if command in ("translate", "evaluate"):
-        register_settings_of(_run_of(arguments))
     folders, rest = split_config_dirs(arguments)
 
     def job(config: DictConfig) -> None:
-        """Hydra has shown what it was asked for."""
+        """Do nothing: Hydra has shown it by then."""
 
     argv = sys.argv
     sys.argv = [f"triptych {command}", *map(quoted, rest)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     try:
         with explained(command, rest), with_own_folders(folders):
+            register_settings_of(rest)
             hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(job)()
     finally:
         sys.argv = argv
     return 0
 
 
-def configurations(command: str, overrides: Sequence[str]) -> Iterator[DictConfig]:
-    """Compose the configuration of a command on a run: one, or one for each arm with ``-m``."""
-    if command != "export":
-        register_settings_of(_run_of(overrides))
-    found = arms_of(command, overrides)
-    for arm in [list(overrides)] if found is None else found[1]:
-        yield compose_command(command, arm)
+def run_command(command: str, arguments: Sequence[str], function: Callable[[DictConfig], None]) -> int:
+    """Call the function of a command on a run, once, or with ``-m`` once for each combination of values.
 
+    With ``-m``, a combination that fails is named, and the others follow.
 
-def _run_of(overrides: Sequence[str]) -> Path:
-    """Return the folder that ``run=…`` names, or one without a run."""
-    named = [one.removeprefix("run=").strip("'\"") for one in overrides if one.startswith("run=")]
-    return Path(named[-1]) if named else Path(os.devnull)
+    Returns:
+        The exit status.
+    """
+    if shows_only(arguments):
+        return show(command, arguments)
+    with overrides_of(command, arguments) as overrides:
+        if not set(MULTIRUN) & set(overrides):
+            function(compose_command(command, overrides))
+            return 0
+        register_settings_of(overrides)
+        found, status = arms_of(command, overrides), 0
+        assert found is not None
+        for arm in found[1]:
+            try:
+                function(compose_command(command, arm))
+            except Exception as error:
+                if isinstance(error, BrokenPipeError) or (sentence := explain(error, command, arm)) is None:
+                    raise
+                print(f"triptych: failed: {' '.join(arm)}: {sentence}", file=sys.stderr)
+                status = 2
+        return status

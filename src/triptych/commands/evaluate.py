@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from omegaconf import DictConfig
 
-from triptych.commands.arguments import asks_to_show, configurations, overrides_of, show
-from triptych.config.types import check_types
-from triptych.config.validation import require_one_best, require_values
+from triptych.commands.arguments import run_command
 
 
 def main(arguments: list[str]) -> int:
-    if asks_to_show(arguments):
-        return show("evaluate", arguments)
-    with overrides_of("evaluate", arguments) as overrides:
-        for config in configurations("evaluate", overrides):
-            require_values(config)
-            check_types(config)
-            require_one_best("search", config.search)
-            _evaluate(config)
-    return 0
+    return run_command("evaluate", arguments, _evaluate)
 
 
 def _evaluate(config: DictConfig) -> None:

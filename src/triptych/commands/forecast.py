@@ -9,6 +9,7 @@ import pandas as pd
 from rich.console import Console
 
 from triptych.commands.arguments import overrides_of
+from triptych.config.composition import MULTIRUN
 from triptych.reports.formats import to_rich
 from triptych.reports.tables import Table, time_unit
 from triptych.sweeps.forecast import Estimate, figures, forecast_arms, notes
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
     )
     options, rest = parser.parse_known_args(arguments)
     with overrides_of("forecast", rest) as overrides:
-        arms = forecast_arms([one for one in overrides if "=" in one], options.device, options.measure)
+        arms = forecast_arms([one for one in overrides if one not in MULTIRUN], options.device, options.measure)
     shown = to_rich(Table("Forecast", table(arms), notes(arms, options.device, options.measure)))
     Console(width=None if Console().is_terminal else 200).print(shown)
     return 0

@@ -7,29 +7,23 @@ import shlex
 
 from omegaconf import DictConfig
 
-from triptych.commands.arguments import asks_to_show, overrides_of, show
-from triptych.config.composition import MULTIRUN, arms_of, compose_run
-from triptych.errors import UserError
-from triptych.runs.locks import RunLocked
+from triptych.commands.arguments import overrides_of, show, shows_only
+from triptych.config.composition import MULTIRUN, compose_run, sweep_of
 
 logger = logging.getLogger(__name__)
 
-SWEEP_KEYS = ("experiment=", "hydra.mode=")
-"""Beginnings of the overrides that can make a command line a sweep without ``-m``."""
-
 
 def main(arguments: list[str]) -> int:
-    """Train one run, or all arms of a sweep; an experiment may say itself that it is one.
+    """Train one run, or all arms of a sweep.
 
     Raises:
         UserError: a mistake in the configuration. An arm of a sweep reports its own.
     """
-    if asks_to_show(arguments):
+    if shows_only(arguments):
         return show("train", arguments)
     with overrides_of("train", arguments) as given:
         overrides = [one for one in given if one not in MULTIRUN]
-        may_sweep = len(overrides) < len(given) or any(one.startswith(SWEEP_KEYS) for one in overrides)
-        if may_sweep and (found := arms_of("train", given)):
+        if found := sweep_of(given):
             return _sweep(arguments, overrides, *found)
         _train(overrides)
     return 0
@@ -41,10 +35,7 @@ def _train(overrides: list[str]) -> None:
 
     run_config = compose_run(overrides)
     show_messages()
-    try:
-        train_run(run_config)
-    except RunLocked as locked:
-        raise UserError(f"another process trains {locked}; wait for it, or give another output=….") from locked
+    train_run(run_config)
 
 
 def _sweep(arguments: list[str], overrides: list[str], config: DictConfig, arms: list[list[str]]) -> int:

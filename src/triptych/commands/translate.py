@@ -7,21 +7,12 @@ import sys
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from triptych.commands.arguments import asks_to_show, configurations, overrides_of, show
-from triptych.config.types import check_types
-from triptych.config.validation import require_values
+from triptych.commands.arguments import run_command
 from triptych.errors import UserError
 
 
 def main(arguments: list[str]) -> int:
-    if asks_to_show(arguments):
-        return show("translate", arguments)
-    with overrides_of("translate", arguments) as overrides:
-        for config in configurations("translate", overrides):
-            require_values(config)
-            check_types(config)
-            _translate(config)
-    return 0
+    return run_command("translate", arguments, _translate)
 
 
 def _translate(config: DictConfig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from triptych.config.search_path import conf_dir
 from triptych.errors import UserError
 
 MULTIRUN = ("-m", "--multirun")
+SWEEP_KEYS = ("experiment=", "hydra.mode=")
+"""Beginnings of the overrides that can make a command line a sweep without ``-m``."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,19 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
 
 
 def compose_command(command: str, overrides: Sequence[str]) -> DictConfig:
-    """Compose the configuration of a command on a run, such as conf/translate.yaml."""
-    return _compose(command, overrides)[0]
+    """Compose and check the configuration of a command on a run, such as conf/translate.yaml.
+
+    ``search=run`` and ``metric=[run]`` stand for how the run that ``run=…`` names was scored itself.
+
+    Raises:
+        UserError: a value that is missing or not allowed.
+    """
+    from triptych.config.validation import check_command  # imports torch, which --help does without
+
+    register_settings_of(overrides)
+    config = _compose(command, overrides)[0]
+    check_command(config)
+    return config
 
 
 def _compose(command: str, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
@@ -125,10 +139,21 @@ def _refuse_several_experiments(overrides: Sequence[str]) -> None:
             raise UserError(f"experiment={value} names several studies; start a sweep for each of them.")
 
 
+def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | None:
+    """Return what ``arms_of`` returns for ``triptych train``, without composing a configuration for a plain run.
+
+    An experiment may say itself that it is a sweep.
+    """
+    may_sweep = set(MULTIRUN) & set(arguments) or any(one.startswith(SWEEP_KEYS) for one in arguments)
+    return arms_of("train", arguments) if may_sweep else None
+
+
 def quoted(override: str) -> str:
-    """Put the path in ``run=…`` into quotes; without them Hydra would read its ``=`` and ``,`` as its own."""
+    """Put each path in ``run=…`` into quotes, without which Hydra refuses a ``=`` in it. Commas separate paths."""
     key, equals, value = override.partition("=")
-    return f"run='{value}'" if equals and key == "run" and value and value[0] not in "'\"[" else override
+    if not equals or key != "run" or not value or value[0] in "'\"[":
+        return override
+    return f"run={','.join(repr(path) for path in value.split(','))}"
 
 
 @contextmanager
@@ -144,11 +169,23 @@ def separate_hydra() -> Iterator[ConfigLoader]:
         Singleton.set_state(state)
 
 
-def register_settings_of(run: Path) -> None:
-    """Make ``search=run`` and ``metric=[run]`` known to Hydra: how the run in a folder was scored itself."""
-    path = run.expanduser() / "config.yaml"
-    # A folder without a run is refused later, when it is loaded.
-    config = OmegaConf.load(path) if path.exists() else compose_unchecked([]).config
+def register_settings_of(overrides: Sequence[str]) -> None:
+    """Make ``search=run`` and ``metric=[run]`` known to Hydra: how the run that ``run=…`` names was scored itself.
+
+    Where there is no such run, they are the defaults of training: ``--help`` shows these.
+
+    Raises:
+        UserError: the run is of another version, or damaged.
+    """
+    from triptych.runs.folder import RunFolder, read_record  # imports pandas, which no other command needs here
+
+    named = [one.removeprefix("run=").strip("'\"") for one in overrides if one.startswith("run=")]
+    folder = RunFolder(Path(named[-1] if named else os.devnull).expanduser())
+    if folder.config.exists():
+        read_record(folder)
+        config: Any = OmegaConf.load(folder.config)
+    else:
+        config = compose_unchecked([]).config
     store = ConfigStore.instance()
     store.store(group="search", name="run", node=config.search)
     store.store(group="metric", name="run", node=config.metric)

@@ -23,7 +23,7 @@ def explained(command: str, overrides: Sequence[str]) -> Iterator[None]:
     """
     try:
         yield
-    except UserError:
+    except (UserError, BrokenPipeError):  # the latter is no mistake: nobody reads the output any more
         raise
     except Exception as error:
         if (sentence := explain(error, command, overrides)) is None:
@@ -59,11 +59,11 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
     ):
         group, _, option = found[1].rpartition("/")
         return f"{group}={option} is unknown; choose one of {', '.join(found[3].split())}."
-    if found := re.search(r"Could not find '([^']+)'", text):
+    if found := re.search(r"Could not (?:find|load) '([^']+)'", text):
         return _unknown_option(*found[1].split("/", 1))
     if found := re.search(r"Error merging override (.*)", text):
         return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
-    if found := re.search(r"Ambiguous value for argument '([^']+)'", text):
+    if found := re.search(r"Ambiguous value for argument '(.+)'$", text, re.M):
         return f"{found[1]} names several values; add -m to run each of them."
     if "Config group override" in text:  # the option was a number, and options are files' names
         return f"{', '.join(_options_without_file(overrides)) or text}: there is no such file in conf/."
@@ -72,14 +72,14 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
 
 
 def _unknown_option(group: str, option: str = "") -> str:
-    """Name the options of a group whose files lie in folders of their own, such as ``arm=table3/base``."""
+    """Name the options of a group that Hydra does not name: of a list, or in folders such as ``arm=table3/base``."""
     there = sorted(
         path.relative_to(folder / group).with_suffix("")
         for folder in config_folders()
         for path in (folder / group).rglob("*.yaml")
     )
     alike = [one.as_posix() for one in there if option in (one.name, one.parent.name)]
-    listed = alike or sorted({f"{one.parent.as_posix()}/…" for one in there})
+    listed = alike or sorted({f"{one.parts[0]}/…" if len(one.parts) > 1 else one.name for one in there})
     return f"{group}={option} is unknown; choose one of {', '.join(listed)}."
 
 

@@ -18,7 +18,7 @@ import triptych
 from triptych.errors import UserError
 
 ENTRY_POINT = "triptych.conf"
-"""Group of the entry points by which an installed package names the Python package that holds its YAML files."""
+"""Group of entry points. In it an installed package names the Python package that holds its YAML files."""
 _own: ContextVar[tuple[Path, ...]] = ContextVar("own configuration folders", default=())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import types
 import typing
 from typing import Any
@@ -16,14 +17,14 @@ WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "true or fa
 
 
 def check_types(config: DictConfig, prefix: str = "") -> None:
-    """Check every value below a ``_target_`` against its parameter's annotation.
+    """Check that each ``_target_`` can be imported, and every value below it against its parameter's annotation.
 
     Parameters of other types than those in ``WORDS`` are left to their constructors.
 
     Raises:
-        UserError: the first value of another type.
+        UserError: the first ``_target_`` that cannot be imported, or value of another type.
     """
-    hints = _hints(config["_target_"]) if "_target_" in config else {}
+    hints = _hints(config["_target_"], prefix) if "_target_" in config else {}
     for name in map(str, config):
         if OmegaConf.is_missing(config, name):
             continue
@@ -38,12 +39,28 @@ def check_types(config: DictConfig, prefix: str = "") -> None:
             raise UserError(f"{key}={shown} must be {' or '.join(WORDS[one] for one in admitted)}.")
 
 
-def _hints(target: str) -> dict[str, Any]:
+def _hints(target: str, prefix: str) -> dict[str, Any]:
+    """Return the annotations of a constructor's parameters, by their names."""
     try:
-        parameters = inspect.signature(get_object(target), eval_str=True).parameters.values()
+        constructor = import_target(target)
+    except Exception as error:  # whatever the module raises
+        reason = str(error.__cause__ or error).splitlines()[0].rstrip(".:")
+        raise UserError(f"{prefix}_target_={target} cannot be imported ({reason}).") from error
+    try:
+        parameters = inspect.signature(constructor, eval_str=True).parameters.values()
     except (NameError, TypeError, ValueError):  # a library's own way of writing them
         return {}
     return {parameter.name: parameter.annotation for parameter in parameters}
+
+
+def import_target(target: str) -> Any:
+    """Return what a ``_target_`` names, without the line that Hydra logs if there is no such thing."""
+    log = logging.getLogger("hydra.utils")
+    before, log.disabled = log.disabled, True
+    try:
+        return get_object(target)
+    finally:
+        log.disabled = before
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import torch
-from hydra.utils import get_object, instantiate
+from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych import kernels
@@ -20,6 +20,7 @@ SMALL_VOCABULARY = 8
 """Pieces of the vocabulary that a model is built with when only its other sizes are checked."""
 BUILT = ("model", "data", "tokenizer", "loss", "search")
 """Groups whose option names the class that it configures."""
+NO_METRIC = "metric=[] leaves nothing to score translations by; choose one, such as metric=[bleu]."
 OTHER_KEYS = {
     "max_steps": "budget",
     "max_epochs": "budget.epochs",
@@ -33,6 +34,7 @@ OTHER_KEYS = {
     "callbacks": "callbacks",
     "logger": "logger",
     "default_root_dir": "output",
+    "log_every_n_steps": "log_every",
 }
 """Arguments of Lightning's Trainer, and the key that sets each instead of ``trainer.*``."""
 COUNTS = (
@@ -49,7 +51,10 @@ COUNTS = (
 )
 """Keys whose values are integers of at least 1."""
 FIXED_ARGUMENTS = (
+    "barebones",
     "check_val_every_n_epoch",
+    "enable_checkpointing",
+    "fast_dev_run",
     "num_sanity_val_steps",
     "use_distributed_sampler",
     "enable_progress_bar",
@@ -67,8 +72,8 @@ def check(config: DictConfig) -> None:
         hydra.errors.InstantiationException: raised from the ``UserError`` of a constructor.
     """
     require_values(config)
-    check_types(config)
     _check_targets(config)
+    check_types(config)
     _check_budget(config)
     _check_numbers(config)
     _check_checkpoints(config)
@@ -79,6 +84,20 @@ def check(config: DictConfig) -> None:
         instantiate(part)
     vocabulary = Vocabulary(SMALL_VOCABULARY, SMALL_VOCABULARY, config.tokenizer.joint, src_tag=4, tgt_tag=5)
     build_without_values(config.model, vocabulary)
+
+
+def check_command(config: DictConfig) -> None:
+    """Check the configuration of a command on a run.
+
+    Raises:
+        UserError: the first mistake.
+    """
+    require_values(config)
+    check_types(config)
+    if "metric" in config:
+        require_one_best("search", config.search)
+        if not config.metric:
+            raise UserError(NO_METRIC)
 
 
 def build_without_values(model: Any, vocabulary: Vocabulary) -> TranslationModel:
@@ -101,21 +120,16 @@ def require_one_best(key: str, search: DictConfig) -> None:
 
 
 def _check_targets(config: DictConfig) -> None:
-    """Check that every group that names a class names one that can be imported."""
+    """Check that every part that names a class does so."""
     for key in BUILT:
         if "_target_" not in config[key]:
             raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
     if not config.metric:
-        raise UserError("metric=[] leaves nothing to score translations by; choose one, such as metric=[bleu].")
+        raise UserError(NO_METRIC)
     lists = [(f"{group}.{name}", node) for group in ("metric", "callbacks") for name, node in config[group].items()]
     for key, node in [*lists, *([("logger", config.logger)] if config.logger else [])]:
         if not isinstance(node, DictConfig) or "_target_" not in node:
             raise UserError(f"{key} has no _target_, the class that it configures.")
-        try:
-            get_object(node["_target_"])
-        except Exception as error:
-            reason = str(error.__cause__ or error).splitlines()[0].rstrip(".")
-            raise UserError(f"{key}._target_={node['_target_']} cannot be imported ({reason}).") from error
 
 
 def _check_budget(config: DictConfig) -> None:

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 from triptych.data.corpus import Corpus
 from triptych.errors import UserError
 from triptych.evaluation.metrics import Metric
-from triptych.evaluation.splits import evaluate_split, save_evaluation
+from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
 from triptych.runs.run import Run
 
 
@@ -35,6 +35,17 @@ class RunEvaluation:
     translations: Path
 
 
+def build_metrics(metric: DictConfig) -> dict[str, Metric]:
+    """Build the metrics of a configuration, by the names of their scores.
+
+    Raises:
+        UserError: a setting that a metric refuses, a class that is no metric, or a name that another score has.
+    """
+    metrics = {str(name): instantiate(node) for name, node in metric.items()}
+    check_metrics(metrics)
+    return metrics
+
+
 def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, search_tokens: int) -> RunEvaluation:
     """Translate and score a split, and keep scores and translations in the run's folder, one set for each search.
 
@@ -48,7 +59,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
         UserError: a split that the run's data does not have, or text that is not what the run was trained with.
     """
     how = instantiate(search)
-    metrics: dict[str, Metric] = {str(name): instantiate(node) for name, node in metric.items()}
+    metrics = build_metrics(metric)
     translator = run.translator
     corpus = instantiate(run.config.data)
     check_text(run, corpus)

@@ -70,10 +70,10 @@ class LinearCrossEntropy(nn.Module):
         count, filling = len(hidden), -len(hidden) % ROWS
         hidden = F.pad(hidden, (0, 0, 0, filling))
         targets, token_weights, smoothing = (F.pad(x, (0, filling)) for x in (targets, token_weights, smoothing))
-        of_chunk = self._compiled or chunk_cross_entropy
+        chunk_loss = self._compiled or chunk_cross_entropy
         with_gradient = torch.is_grad_enabled()
         loss, nll = _ChunkedLinearCrossEntropy.apply(
-            hidden, weight, targets, token_weights, smoothing, of_chunk, with_gradient
+            hidden, weight, targets, token_weights, smoothing, chunk_loss, with_gradient
         )
         return loss, nll[:count]
 
@@ -127,7 +127,7 @@ class _ChunkedLinearCrossEntropy(torch.autograd.Function):
         targets: Tensor,
         token_weights: Tensor,
         smoothing: Tensor,
-        of_chunk: ChunkLoss,
+        chunk_loss: ChunkLoss,
         with_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
         device = hidden.device.type
@@ -148,8 +148,10 @@ class _ChunkedLinearCrossEntropy(torch.autograd.Function):
                 logits = hidden[chunk].to(dtype) @ low_weight.T
                 for i in range(first, last, part_rows):
                     part = slice(i, min(i + part_rows, last))
-                    of_part = logits[i - first : part.stop - first]
-                    losses[part], nll[part] = of_chunk(of_part, targets[part, None], smoothing[part], with_gradient)
+                    part_logits = logits[i - first : part.stop - first]
+                    losses[part], nll[part] = chunk_loss(
+                        part_logits, targets[part, None], smoothing[part], with_gradient
+                    )
                 if grad_hidden is not None and grad_weight is not None:
                     share = (token_weights[chunk] / unit)[:, None]
                     grad_hidden[chunk] = (logits @ low_weight) * share

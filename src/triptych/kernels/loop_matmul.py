@@ -2,12 +2,16 @@
 
 Autograd makes a gradient of the matrix's size at every step and adds it to the previous one, and autocast casts the
 matrix at every step. For a decoder's weights, and for the memory that it attends to, that is much of the loop's time.
+
+Equations call ``matmul`` wherever they are. It is a plain product, except within ``loop_products``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,39 +19,52 @@ from torch.autograd.function import once_differentiable
 
 from triptych import kernels
 
-Matmul = Callable[[Tensor, Tensor], Tensor]
-"""The product of x (…, B, I) and a matrix (…, I, O): ``torch.matmul``, or a ``LoopProducts``."""
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
+_loop: ContextVar[LoopMatmul | None] = ContextVar("loop", default=None)
+"""The loop that runs, if one does."""
 
 
-class LoopProducts(Protocol):
-    """The products of one loop."""
+def matmul(x: Tensor, matrix: Tensor) -> Tensor:
+    """Return the product (…, B, O) of x (…, B, I) and a matrix (…, I, O), as ``torch.matmul`` does.
 
-    def begin(self, x: Tensor) -> Tensor:
-        """Return x. The loop must start from the result, and all that it multiplies must depend on it."""
-        ...
-
-    def __call__(self, x: Tensor, matrix: Tensor) -> Tensor:
-        """Return the product (…, B, O) of x (…, B, I) and a matrix (…, I, O)."""
-        ...
+    Within ``loop_products``, the gradient of a matrix of the loop is made once for all steps. Compiled code always has
+    the plain product.
+    """
+    loop = None if torch.compiler.is_compiling() else _loop.get()
+    return x @ matrix if loop is None else loop(x, matrix)
 
 
-def loop_matmul(matrices: Sequence[Tensor]) -> LoopProducts:
-    """Return the products of a loop whose steps multiply by these matrices, each (…, I, O)."""
-    return LoopMatmul(matrices) if kernels.fast() else LoopMatmulReference(matrices)
+@contextmanager
+def loop_products_reference(matrices: Sequence[Tensor], start: Tensor) -> Iterator[Tensor]:
+    """``loop_products`` by PyTorch: plain products, whose gradients autograd adds step by step."""
+    yield start
 
 
-class LoopMatmulReference:
-    """``LoopMatmul`` by PyTorch: plain products, whose gradients autograd adds step by step."""
+@contextmanager
+def loop_products(matrices: Sequence[Tensor], start: Tensor) -> Iterator[Tensor]:
+    """Run a loop of steps that all multiply by the same matrices.
 
-    def __init__(self, matrices: Sequence[Tensor]) -> None:
-        pass
+        with loop_products([W], s) as s:
+            for x in inputs:
+                s = torch.tanh(x + matmul(s, W))
 
-    def begin(self, x: Tensor) -> Tensor:
-        return x
+    Args:
+        matrices: (…, I, O) each; the gradients of products with other matrices are autograd's own.
+        start: what the loop starts from.
 
-    def __call__(self, x: Tensor, matrix: Tensor) -> Tensor:
-        return x @ matrix
+    Yields:
+        ``start``, as the loop must take it: every factor of a matrix must depend on it.
+    """
+    if not (kernels.fast() and torch.is_grad_enabled()):
+        with loop_products_reference(matrices, start) as start:
+            yield start
+        return
+    loop = LoopMatmul(matrices)
+    token = _loop.set(loop)
+    try:
+        yield loop.begin(start)
+    finally:
+        _loop.reset(token)
 
 
 class LoopMatmul:
@@ -69,6 +86,7 @@ class LoopMatmul:
         self._seen: dict[Key, list[tuple[Tensor, Tensor]]] = {key: [] for key in self._low}
 
     def begin(self, x: Tensor) -> Tensor:
+        """Return x. The loop must start from the result."""
         return _Begin.apply(x, self, *self._matrices)
 
     def __call__(self, x: Tensor, matrix: Tensor) -> Tensor:

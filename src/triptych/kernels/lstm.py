@@ -1,10 +1,18 @@
-"""A fused LSTM over padded sentences."""
+"""Recurrent layers over sentences of unequal length: packed, or, a fused LSTM, padded.
+
+B sentences of up to S positions, N of them tokens, I features of an input, H units.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from triptych import kernels
 from triptych.kernels.precision import fused_precision
@@ -52,3 +60,71 @@ def padded_lstm(layer: nn.LSTM, x: Tensor, lengths: Tensor) -> Outputs:
         output, h, c = torch.lstm(inputs, (first, first), weights, True, 1, 0.0, layer.training, both, True)
     last = output[torch.arange(len(x)), lengths - 1, : layer.hidden_size]
     return output, (torch.cat([last, *h[1:]], 1), c.transpose(0, 1).flatten(1))
+
+
+class Sentences(Protocol):
+    """A batch of sentences, in the form that a stack of layers runs over.
+
+    Attributes:
+        inputs: (B, S, I) or (N, I), the first layer's inputs.
+    """
+
+    inputs: Tensor
+
+    def run(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Run a layer from zeros over x, which has the form of ``inputs``.
+
+        Returns:
+            Outputs in that form, and the last states, each (B, dirs * H).
+        """
+        ...
+
+    def pad(self, x: Tensor) -> Tensor:
+        """Return the last layer's outputs as (B, S, dirs * H), zero on padding."""
+        ...
+
+
+def sentences(x: Tensor, host_lengths: NDArray[np.int64], layers: Sequence[nn.Module]) -> Sentences:
+    """Return sentences x (B, S, I) of lengths (B,), known to the CPU, in the form that these layers run over."""
+    padded = all(has_padded_lstm(x, layer) for layer in layers)
+    return PaddedSentences(x, host_lengths) if padded else PackedSentences(x, host_lengths)
+
+
+class PackedSentences:
+    """The reference, which any layer and device has: PyTorch's loop over packed sentences."""
+
+    def __init__(self, x: Tensor, host_lengths: NDArray[np.int64]) -> None:
+        # Sorted by the CPU's copy of the lengths: PyTorch's own sorting would wait for a GPU at every step.
+        order = np.argsort(-host_lengths, kind="stable")
+        orders = torch.from_numpy(np.stack([order, order.argsort()]))
+        orders = orders.pin_memory() if x.is_cuda else orders
+        sort, self._unsort = orders.to(x.device, non_blocking=True)
+        lengths = torch.from_numpy(host_lengths[order])
+        self.inputs, self._batch_sizes, *_ = pack_padded_sequence(x.index_select(0, sort), lengths, batch_first=True)
+        self._width = x.shape[1]
+
+    def run(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        with fused_precision(x.device):
+            output, last = layer(PackedSequence(x, self._batch_sizes))
+        last = last if isinstance(last, tuple) else (last,)
+        last = [part.transpose(0, 1).flatten(1) for part in last]
+        return output.data, tuple(part.index_select(0, self._unsort) for part in last)
+
+    def pad(self, x: Tensor) -> Tensor:
+        padded, _ = pad_packed_sequence(PackedSequence(x, self._batch_sizes), True, total_length=self._width)
+        return padded.index_select(0, self._unsort)
+
+
+class PaddedSentences:
+    """Sentences as they are, for ``padded_lstm``."""
+
+    def __init__(self, x: Tensor, host_lengths: NDArray[np.int64]) -> None:
+        self.inputs, self._lengths = x, torch.from_numpy(host_lengths)
+
+    def run(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        assert isinstance(layer, nn.LSTM)
+        return padded_lstm(layer, x, self._lengths)
+
+    def pad(self, x: Tensor) -> Tensor:
+        padding = torch.arange(x.shape[1]) >= self._lengths[:, None]
+        return x.masked_fill(padding.unsqueeze(-1), 0)

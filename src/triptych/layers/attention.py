@@ -1,6 +1,6 @@
-"""Scaled dot-product attention with several heads (Vaswani et al. 2017, section 3.2).
+"""Scaled dot-product and multi-head attention (Vaswani et al. 2017, section 3.2).
 
-B sequences, H heads, Q queries, K keys; R rows of tokens end to end, see ``SequenceLayout``.
+B sequences, H heads, Q queries, K keys; R rows of packed tokens, see ``SequenceLayout``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from triptych.kernels.dropout import dropout as drop
+from triptych.kernels import dropout as kernel
 from triptych.layers.kv_cache import KVCache
 from triptych.layers.positions import rotate
 from triptych.layers.recording import RecordableAttention
@@ -20,11 +20,13 @@ from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import TransformerConfig
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, causal: bool, dropout: float) -> Tensor:
+def dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, causal: bool, dropout: float
+) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, equation 1).
 
-    PyTorch's fused kernel, or ``attend_with_weights``, which agree. The latter trains on CPUs, where the backward pass
-    of the fused kernel is the slower one at sentence lengths.
+    PyTorch's fused kernel, or ``dot_product_attention_with_weights``, which agree. The latter trains on CPUs, where the
+    backward pass of the fused kernel is the slower one at sentence lengths.
 
     Args:
         query: (B, H, Q, d_k).
@@ -38,21 +40,21 @@ def attend(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, ca
         (B, H, Q, d_v).
     """
     if query.device.type == "cpu" and query.requires_grad:
-        return attend_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)[0]
+        return dot_product_attention_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)[0]
     return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 
 
-def attend_with_weights(
+def dot_product_attention_with_weights(
     query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, causal: bool, dropout: float
 ) -> tuple[Tensor, Tensor]:
-    """``attend`` by plain products; also return the weights (B, H, Q, K) before dropout."""
+    """``dot_product_attention`` by plain products; also return the weights (B, H, Q, K) before dropout."""
     if causal:
         mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
     scores = (query * (1 / math.sqrt(query.shape[-1]))) @ key.transpose(-2, -1)
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
     weights = scores.softmax(dim=-1)
-    dropped = drop(weights, dropout) if dropout else weights
+    dropped = kernel.dropout(weights, dropout) if dropout else weights
     return dropped.to(value.dtype) @ value, weights
 
 
@@ -73,12 +75,13 @@ class ProjectedMemory(NamedTuple):
 class MultiHeadAttention(RecordableAttention):
     """Concat(head_1, …, head_h) W^O, where head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (section 3.2.2).
 
-    d_k and d_v need not be d_model / heads (table 3, rows A and B).
+    d_k and d_v need not be d_model / heads (table 3, rows A and B). Each matrix stacks those of all
+    heads, and W^K and W^V are one matrix.
 
     Args:
         config: of the Transformer.
         name: what weights are recorded as, see ``RecordableAttention``.
-        memory_size: features of what keys and values are made of.
+        memory_size: dimension of the vectors that keys and values are projected from.
     """
 
     def __init__(self, config: TransformerConfig, *, name: str, memory_size: int) -> None:
@@ -87,9 +90,9 @@ class MultiHeadAttention(RecordableAttention):
         self.d_model, self.memory_size = config.d_model, memory_size
         self.num_heads, self.d_k, self.d_v = heads, d_k, d_v
         self.dropout = config.attention_dropout
-        self.query = nn.Linear(config.d_model, heads * d_k, bias=config.bias)
-        self.key_value = nn.Linear(memory_size, heads * (d_k + d_v), bias=config.bias)
-        self.output = nn.Linear(heads * d_v, config.d_model, bias=config.bias)
+        self.query = nn.Linear(config.d_model, heads * d_k, bias=config.bias)  # W^Q
+        self.key_value = nn.Linear(memory_size, heads * (d_k + d_v), bias=config.bias)  # W^K, W^V
+        self.output = nn.Linear(heads * d_v, config.d_model, bias=config.bias)  # W^O
 
     def keys_values(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Tensor]:
         """Project rows (R, memory_size) to keys (B, H, K, d_k) and values (B, H, K, d_v)."""
@@ -101,12 +104,14 @@ class MultiHeadAttention(RecordableAttention):
         """Project rows (R, d_model) to queries (B, H, Q, d_k)."""
         return self._heads(layout.pad(self.query(x)))
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
-        """Attend as the function ``attend`` does, and record the weights if they are wanted."""
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+        """Attend by ``dot_product_attention``, and record the weights if they are wanted."""
         dropout = self.dropout if self.training else 0.0
         if not self.is_recorded():
-            return attend(query, key, value, mask=mask, causal=causal, dropout=dropout)
-        attended, weights = attend_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)
+            return dot_product_attention(query, key, value, mask=mask, causal=causal, dropout=dropout)
+        attended, weights = dot_product_attention_with_weights(
+            query, key, value, mask=mask, causal=causal, dropout=dropout
+        )
         self.record(weights)
         return attended
 
@@ -142,7 +147,7 @@ class SelfAttention(MultiHeadAttention):
             key, value = kv_cache.append(key, value)
         query = self.queries(x, layout)
         query = query if layout.rope is None else rotate(query, layout.rope)
-        return self.merge(self.attend(query, key, value, layout.mask, layout.is_causal), layout)
+        return self.merge(self._attend(query, key, value, layout.mask, layout.is_causal), layout)
 
 
 class CrossAttention(MultiHeadAttention):
@@ -154,5 +159,5 @@ class CrossAttention(MultiHeadAttention):
 
     def forward(self, x: Tensor, layout: SequenceLayout, memory: ProjectedMemory) -> Tensor:
         """Attend from rows x (R, d_model) to the memory of their sentences; return rows (R, d_model)."""
-        attended = self.attend(self.queries(x, layout), memory.key, memory.value, memory.mask)
+        attended = self._attend(self.queries(x, layout), memory.key, memory.value, memory.mask)
         return self.merge(attended, layout)

@@ -21,9 +21,10 @@ class FeedForward(nn.Module):
         super().__init__()
         self.gated = config.activation == "swiglu"
         self.activation = ACTIVATIONS[config.activation]
+        # W_1, and W_3 below it if gated
         self.up = nn.Linear(config.d_model, config.d_ff * (2 if self.gated else 1), bias=config.bias)
         self.dropout = Dropout(config.activation_dropout)
-        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.bias)
+        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.bias)  # W_2
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform (…, d_model) to (…, d_model)."""
@@ -45,17 +46,19 @@ class Block(nn.Module):
     Args:
         config: of the Transformer.
         attention: what the weights of self-attention are recorded as.
-        memory_size: features of the memory that the block attends to; None for no cross-attention.
+        memory_size: dimension of the memory that the block attends to; None for no cross-attention.
     """
 
     def __init__(self, config: TransformerConfig, *, attention: str, memory_size: int | None = None) -> None:
         super().__init__()
-        norm, cross = NORMS[config.norm], memory_size is not None
+        norm = NORMS[config.norm]
         self.pre_norm = config.pre_norm
         self.self_attention = SelfAttention(config, name=attention)
         self.self_norm = norm(config.d_model)
-        self.cross_attention = CrossAttention(config, name="cross", memory_size=memory_size) if memory_size else None
-        self.cross_norm = norm(config.d_model) if cross else nn.Identity()
+        self.cross_attention = (
+            None if memory_size is None else CrossAttention(config, name="cross", memory_size=memory_size)
+        )
+        self.cross_norm = nn.Identity() if memory_size is None else norm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = norm(config.d_model)
         self.dropout = Dropout(config.dropout)
@@ -74,10 +77,10 @@ class Block(nn.Module):
             kv_cache: keys and values of earlier positions, to which those of x are added.
             memory: what ``project_memory`` makes of an encoder's memory.
         """
-        run = self._pre_norm if self.pre_norm else self._post_norm
+        run = self._forward_pre_norm if self.pre_norm else self._forward_post_norm
         return run(x, layout, kv_cache, memory)
 
-    def _pre_norm(
+    def _forward_pre_norm(
         self, x: Tensor, layout: SequenceLayout, kv_cache: KVCache | None, memory: ProjectedMemory | None
     ) -> Tensor:
         x = x + self.dropout(self.self_attention(self.self_norm(x), layout, kv_cache))
@@ -85,7 +88,7 @@ class Block(nn.Module):
             x = x + self.dropout(self.cross_attention(self.cross_norm(x), layout, memory))
         return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
 
-    def _post_norm(
+    def _forward_post_norm(
         self, x: Tensor, layout: SequenceLayout, kv_cache: KVCache | None, memory: ProjectedMemory | None
     ) -> Tensor:
         x = self.self_norm(x + self.dropout(self.self_attention(x, layout, kv_cache)))

@@ -26,12 +26,12 @@ class TiedEmbeddings(nn.Module):
     (Vaswani et al. 2017, section 3.4), which needs a joint vocabulary.
 
     Each is initialised with a variance of 1 / size, so that logits of unit-variance hidden vectors have unit variance.
-    Embedded tokens are multiplied by sqrt(size): rows of that variance would be too small beside a Transformer's
-    positions, and for a recurrent layer's gates.
+    Embedded tokens are multiplied by sqrt(size) (section 3.4; here a recurrent model's as well): rows of that variance
+    would be too small beside a Transformer's positions, and for a recurrent layer's gates.
 
     Args:
         vocabulary: its sizes are the numbers of rows.
-        size: E, features of a row.
+        size: E, dimension of a row.
         tying: as above.
         one_input: source and target tokens share one embedding whatever the tying, as in a decoder-only model.
 
@@ -63,11 +63,11 @@ class TiedEmbeddings(nn.Module):
     def embed_target(
         self, ids: Tensor, lengths: Tensor, host_lengths: NDArray[np.int64]
     ) -> tuple[Tensor, SequenceLayout]:
-        """Embed target ids (B, T) as ``embed_source`` does."""
+        """Embed target ids (B, T) as ``embed_source`` does; with ``one_input``, ids of either side."""
         return self.embed_next(ids), SequenceLayout.from_lengths(lengths, host_lengths, ids.shape[1])
 
     def embed_next(self, ids: Tensor) -> Tensor:
-        """Embed target ids (…) of a decoding step: (…, E)."""
+        """Embed target ids (…), whole targets or the tokens of one decoding step: (…, E)."""
         return self.tgt(ids) * self.scale
 
     @property
@@ -82,7 +82,7 @@ class TiedEmbeddings(nn.Module):
 
 
 class TransformerInput(nn.Module):
-    """dropout(embedding + position), end to end (Vaswani et al. 2017, sections 3.5 and 5.4)."""
+    """dropout(embedding + position), packed (Vaswani et al. 2017, sections 3.5 and 5.4)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

@@ -27,11 +27,14 @@ class Memory:
         vectors: a vector per source token, padded (B, S, M) or end to end (R, M): as the encoder has them.
         layout: of the sources.
         final_states: the last state of each layer, from the bottom; empty for an encoder that has none.
+        embedded: (B, S, M) the embedded tokens that ``vectors`` were made of, where a decoder may add them to what it
+            attends to (Gehring et al. 2017, equation 2); None for most encoders, and not needed by most decoders.
     """
 
     vectors: Tensor
     layout: SequenceLayout
     final_states: Sequence[RecurrentState] = ()
+    embedded: Tensor | None = None
 
     def padded(self) -> Tensor:
         """Return the vectors as (B, S, M). What stands on padding says nothing."""
@@ -73,6 +76,11 @@ class Encoder(nn.Module, ABC):
     def check_length(self, length: int) -> None:
         """Raise ``UserError`` if a source of this length is too long."""
 
+    @property
+    def embedding_parameters(self) -> int:
+        """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
+        return 0
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile what training repeats; by default, nothing."""
 
@@ -108,6 +116,11 @@ class Decoder(nn.Module, ABC):
 
     def check_length(self, length: int) -> None:
         """Raise ``UserError`` if a target of this length is too long."""
+
+    @property
+    def embedding_parameters(self) -> int:
+        """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
+        return 0
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile what training repeats; by default, nothing."""

@@ -18,7 +18,7 @@ def sinusoid(positions: Tensor, size: int, interleaved: bool) -> Tensor:
     Args:
         positions: any shape (…,).
         size: d, even.
-        interleaved: sines and cosines alternate (the formula); otherwise all sines come first.
+        interleaved: sines and cosines alternate (the formula); otherwise all sines come first, as in tensor2tensor.
 
     Returns:
         (…, d) float32.

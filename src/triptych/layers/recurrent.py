@@ -1,23 +1,21 @@
 """Recurrent layers, over whole sequences by fused kernels, or step by step, with the same weights; and their encoder.
 
-B sentences, S source and T target positions, I features of an input, H units, G gates (LSTM 4, GRU 3).
+B sentences, S source and T target positions, I dimension of an input, H units, G gates (LSTM 4, GRU 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from triptych.contract.flat_config import flat_config
 from triptych.errors import require_at_least, require_one_of, require_probability
 from triptych.kernels.dropout import Dropout
-from triptych.kernels.loop_matmul import Matmul
-from triptych.kernels.lstm import has_padded_lstm, padded_lstm
+from triptych.kernels.in_place import Cell, gru_cell, lstm_cell
+from triptych.kernels.loop_matmul import matmul
+from triptych.kernels.lstm import sentences
 from triptych.kernels.precision import fused_precision
 from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
 from triptych.layers.sequence_layout import SequenceLayout
@@ -26,42 +24,6 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W_ih (G * H, I), W_hh (G * H, H), b_ih and b_hh (G * H,) of one direction."""
 
 
-def lstm_cell(inputs: Tensor, state: RecurrentState, weight: Tensor, bias: Tensor, matmul: Matmul) -> RecurrentState:
-    """c' = f * c + i * g, h' = o * tanh(c') (Hochreiter and Schmidhuber 1997; Gers et al. 2000), as ``nn.LSTMCell``.
-
-    Args:
-        inputs: (B, 4H) W_ih x + b_ih, in the order i, f, g, o.
-        state: h and c, each (B, H).
-        weight: (4H, H) W_hh.
-        bias: (4H,) b_hh.
-        matmul: multiplies h by the transpose of W_hh.
-    """
-    h, c = state
-    # In place, since a loop of steps spends part of its time on allocating memory.
-    i, f, g, o = matmul(h, weight.T).add_(inputs).add_(bias).unsafe_chunk(4, dim=-1)
-    c = f.sigmoid_() * c + i.sigmoid_() * g.tanh_()
-    return o.sigmoid_() * c.tanh(), c
-
-
-def gru_cell(inputs: Tensor, state: RecurrentState, weight: Tensor, bias: Tensor, matmul: Matmul) -> RecurrentState:
-    """h' = (1 - z) * n + z * h (Cho et al. 2014; the reset gate inside, as in ``nn.GRUCell``).
-
-    Args:
-        inputs: (B, 3H) W_ih x + b_ih, in the order r, z, n.
-        state: h alone, (B, H).
-        weight: (3H, H) W_hh.
-        bias: (3H,) b_hh.
-        matmul: multiplies h by the transpose of W_hh.
-    """
-    (h,) = state
-    input_r, input_z, input_n = inputs.chunk(3, dim=-1)
-    hidden_r, hidden_z, hidden_n = matmul(h, weight.T).add_(bias).chunk(3, dim=-1)
-    z = (input_z + hidden_z).sigmoid()
-    n = (input_n + (input_r + hidden_r).sigmoid() * hidden_n).tanh()
-    return (n + z * (h - n),)
-
-
-Cell = Callable[[Tensor, RecurrentState, Tensor, Tensor, Matmul], RecurrentState]
 CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], Cell]] = {
     "lstm": (nn.LSTM, lstm_cell),
     "gru": (nn.GRU, gru_cell),
@@ -74,7 +36,7 @@ class RecurrentConfig:
 
     Attributes:
         cell: ``lstm`` or ``gru``.
-        embedding_size: E, features of an embedded token.
+        embedding_size: E, dimension of an embedded token.
         hidden_size: H, of each direction.
         residual: from the third layer on, a layer's input is added to its output (Wu et al. 2016, section 3.1).
         dropout: on the input of every layer and of W_o (Zaremba et al. 2014).
@@ -97,7 +59,7 @@ class RecurrentConfig:
 
 def init_gates(weight: Tensor, rows: int, init: Callable[[Tensor], Tensor] = nn.init.xavier_uniform_) -> None:
     """Initialise every block of so many rows, the matrix of one gate, by itself."""
-    for gate in torch.split(weight.detach(), rows):
+    for gate in weight.detach().split(rows):
         init(gate)
 
 
@@ -109,7 +71,7 @@ class RecurrentLayer(nn.Module):
 
     Attributes:
         num_states: tensors of a ``RecurrentState``: 2 (LSTM) or 1 (GRU).
-        gates: G.
+        num_gates: G.
         output_size: H times the directions.
     """
 
@@ -117,7 +79,7 @@ class RecurrentLayer(nn.Module):
         super().__init__()
         fused, self.cell = CELLS[cell]
         self.rnn = fused(input_size, hidden_size, batch_first=True, bidirectional=bidirectional)
-        self.num_states, self.gates = (2, 4) if cell == "lstm" else (1, 3)
+        self.num_states, self.num_gates = (2, 4) if cell == "lstm" else (1, 3)
         self.output_size = hidden_size * (2 if bidirectional else 1)
         for name, parameter in self.rnn.named_parameters():
             if name.startswith("weight"):
@@ -134,27 +96,19 @@ class RecurrentLayer(nn.Module):
             output, last = self.rnn(x, first if self.num_states == 2 else first[0])
         return output, tuple(part.squeeze(0) for part in (last if self.num_states == 2 else (last,)))
 
-    def run_packed(self, packed: PackedSequence) -> tuple[PackedSequence, RecurrentState]:
-        """Run a packed batch from zeros: outputs, and the last states of all directions, each (B, dirs * H)."""
-        with fused_precision(packed.data.device):
-            output, last = self.rnn(packed)
-        return output, tuple(part.transpose(0, 1).flatten(1) for part in (last if self.num_states == 2 else (last,)))
-
     @property
     def weights(self) -> Weights:
         """Of the forward direction. Fetch them once for all steps, and outside of compiled code."""
         weight_ih, weight_hh, bias_ih, bias_hh = self.rnn.all_weights[0]
         return weight_ih, weight_hh, bias_ih, bias_hh
 
-    def input_gates(self, x: Tensor, weights: Weights, matmul: Matmul = torch.matmul) -> Tensor:
+    def preactivations(self, x: Tensor, weights: Weights) -> Tensor:
         """Return W_ih x + b_ih for any number of steps at once: (…, I) to (…, G * H)."""
         return matmul(x, weights[0].T).add_(weights[2])
 
-    def step(
-        self, inputs: Tensor, state: RecurrentState, weights: Weights, matmul: Matmul = torch.matmul
-    ) -> RecurrentState:
-        """Run one step from its ``input_gates`` (B, G * H)."""
-        return self.cell(inputs, state, weights[1], weights[3], matmul)
+    def step(self, inputs: Tensor, state: RecurrentState, weights: Weights) -> RecurrentState:
+        """Run one step from its ``preactivations`` (B, G * H)."""
+        return self.cell(inputs, state, weights[1], weights[3])
 
     def flops(self, steps: int) -> int:
         """Count those of ``steps`` steps of one sentence, in all directions."""
@@ -204,35 +158,14 @@ class RecurrentEncoder(Encoder):
 
     def forward(self, tokens: Tensor, layout: SequenceLayout) -> Memory:
         """Encode embedded sources (B, S, E). The memory is zero on padding."""
-        padded = all(has_padded_lstm(tokens, layer.rnn) for layer in self.layers)
-        vectors, final_states = (self._run_padded if padded else self._run_packed)(tokens, layout)
-        return Memory(vectors, layout, final_states)
-
-    def _run_packed(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Sequence[RecurrentState]]:
-        # Sorted by the CPU's copy of the lengths: PyTorch's own sorting would wait for a GPU at every step.
         assert layout.host_lengths is not None
-        order = np.argsort(-layout.host_lengths, kind="stable")
-        orders = torch.from_numpy(np.stack([order, order.argsort()]))
-        orders = orders.pin_memory() if x.is_cuda else orders
-        sort, unsort = orders.to(x.device, non_blocking=True)
-        lengths = torch.from_numpy(layout.host_lengths[order])
-        packed = pack_padded_sequence(x.index_select(0, sort), lengths, batch_first=True)
-        rows, final_states = packed.data, []
+        batch = sentences(tokens, layout.host_lengths, [layer.rnn for layer in self.layers])
+        x, final_states = batch.inputs, []
         for i, layer in enumerate(self.layers):
-            output, last = layer.run_packed(PackedSequence(self.dropout(rows), packed.batch_sizes))
-            rows = add_residual(rows, output.data, i, self.residual)
-            final_states.append(tuple(part.index_select(0, unsort) for part in last))
-        memory, _ = pad_packed_sequence(PackedSequence(rows, packed.batch_sizes), True, total_length=x.shape[1])
-        return memory.index_select(0, unsort), final_states
-
-    def _run_padded(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Sequence[RecurrentState]]:
-        lengths, final_states = torch.from_numpy(layout.host_lengths), []
-        for i, layer in enumerate(self.layers):
-            assert isinstance(layer.rnn, nn.LSTM)
-            output, last = padded_lstm(layer.rnn, self.dropout(x), lengths)
+            output, last = batch.run(layer.rnn, self.dropout(x))
             x = add_residual(x, output, i, self.residual)
             final_states.append(last)
-        return x.masked_fill(~layout.is_token.unsqueeze(-1), 0), final_states
+        return Memory(batch.pad(x), layout, final_states)
 
     def flops(self, src_length: int) -> int:
         return sum(layer.flops(src_length) for layer in self.layers)

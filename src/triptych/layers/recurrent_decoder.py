@@ -3,7 +3,7 @@
 Its three steps are ``without_attention``, ``bahdanau_step`` and ``luong_step``. Where no step waits for the attention
 of the step before, all of them run at once.
 
-B sentences, S source and T target positions, E features of an embedding, H units, M features of the memory, L layers.
+B sentences, S source and T target positions, E dimension of an embedding, H units, M dimension of the memory, L layers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
 from triptych.errors import require_at_least
 from triptych.kernels.dropout import Dropout
-from triptych.kernels.loop_matmul import Matmul, loop_matmul
+from triptych.kernels.in_place import biased_tanh
+from triptych.kernels.loop_matmul import loop_products, loop_products_reference, matmul
 from triptych.kernels.precision import cast_once
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory, RecurrentState
 from triptych.layers.recurrent import RecurrentConfig, RecurrentLayer, Weights, add_residual, init_gates
@@ -30,45 +31,46 @@ class Loop(NamedTuple):
     """What the steps of a loop have in common.
 
     Attributes:
-        weights: of each layer.
+        parameters: of each layer.
         attended: the source, as attention needs it.
-        matmul: multiplies by what all steps multiply by.
     """
 
-    weights: list[Weights]
+    parameters: list[Weights]
     attended: AttendedMemory
-    matmul: Matmul
 
 
 class StepResult(NamedTuple):
     """What a step of a loop gives.
 
     Attributes:
-        output: (B, E) the hidden vector (Luong), or (B, H + M) the state and the context (Bahdanau).
-        weights: (B, 1, S) alpha_i.
+        output: what the loop collects: (B, E) hidden_i (Luong), or (B, H + M) [s_i; c_i] for hidden_i (Bahdanau).
+        alpha: (B, 1, S) alpha_i.
         states: s_i of each layer.
         input_feed: (B, E) what the next step is fed, if anything.
     """
 
     output: Tensor
-    weights: Tensor
+    alpha: Tensor
     states: list[RecurrentState]
     input_feed: Tensor | None
 
 
 class RecurrentDecoder(Decoder):
-    """Recurrent layers, attention, and the hidden vectors: tanh(W_o […] + b_o), which have E features.
+    """Recurrent layers, attention, and the hidden vectors: tanh(W_o […] + b_o), of dimension E.
 
-    Each layer starts at tanh(W h + b) of a last state of the encoder, counted from the top, so that its highest layers
-    reach a decoder of any depth. If the encoder has no states, h is the mean of its memory (as in Nematus, Sennrich et
-    al. 2017).
+    Decoder layer l from the top starts at tanh(W h + b), where h is the last state of encoder layer l from the top, in
+    both directions. If the encoder is shallower, the other decoder layers start from its bottom layer. If it has no
+    states, h is the mean of its memory (as in Nematus, Sennrich et al. 2017).
+
+    With ``residual``, Luong's query and W_o take the top layer's output with its residual sum. Bahdanau's query is the
+    layer's own h, without the sum.
 
     Args:
         config: what encoder and decoder share.
         num_layers: L.
         attention: ``none``, ``bahdanau`` or ``luong``.
-        score: Luong's, one of ``LUONG_SCORES``; None is ``general``, and the only choice without luong. A product of
-            unequal sizes projects the memory to H.
+        score: with luong, one of ``LUONG_SCORES``, or None for ``general``; must be None otherwise. ``dot`` and
+            ``scaled_dot`` need M = H; otherwise the memory is first projected to H, and c_i averages the projection.
         attention_layer: with bahdanau, whose previous state is the query: that of the ``top`` layer, and the context
             enters the bottom layer; or that of the ``bottom`` layer, and it enters all layers (GNMT, Wu et al. 2016,
             section 3).
@@ -103,11 +105,11 @@ class RecurrentDecoder(Decoder):
         context_size = self._build_attention(score_name, encoder.memory_size)
         embedding = self.embedding_size if self.query_before_step else 0
         self.output = nn.Linear(self.hidden_size + context_size + embedding, self.embedding_size)  # W_o
-        # What enters the layers beside the embedding, the context or the input feed, has a matrix of its own.
+        # The context (Bahdanau) or the input feed (Luong) enters the layers by a matrix of its own.
         self.context_projection: nn.Linear | None = None
         if self.query_before_step or input_feeding:
             self.entered = num_layers if attention_layer == "bottom" else 1
-            gates = self.entered * self.layers[0].gates * self.hidden_size
+            gates = self.entered * self.layers[0].num_gates * self.hidden_size
             entering = context_size if self.query_before_step else self.embedding_size
             self.context_projection = nn.Linear(entering, gates, bias=False)
         self._step: Callable[..., StepResult] = self.bahdanau_step if self.query_before_step else self.luong_step
@@ -131,7 +133,7 @@ class RecurrentDecoder(Decoder):
         )
 
     def _build_attention(self, score: str | None, memory_size: int) -> int:
-        """Return the features of a context."""
+        """Return the dimension of a context."""
         self.memory_projection: nn.Linear | None = None
         self.attention: RNNAttention | None = None
         if score is None:
@@ -191,11 +193,11 @@ class RecurrentDecoder(Decoder):
             hidden, states = self.without_attention(embedded, _layer_states(recurrent))
             return hidden, DecoderState(state.sentence, {"recurrent": _as_tensor(states)})
         if self.context_projection is None:
-            hidden, weights, states = self.luong_at_once(embedded, _layer_states(recurrent), attended)
+            hidden, alpha, states = self.luong_at_once(embedded, _layer_states(recurrent), attended)
             new = {"recurrent": _as_tensor(states)}
         else:
-            hidden, weights, new = self._one_by_one(embedded, state, attended)
-        self.attention.record(weights.unsqueeze(1))
+            hidden, alpha, new = self._one_by_one(embedded, state, attended)
+        self.attention.record(alpha.unsqueeze(1))
         return hidden, DecoderState(state.sentence, new)
 
     def without_attention(self, embedded: Tensor, states: list[RecurrentState]) -> tuple[Tensor, list[RecurrentState]]:
@@ -217,16 +219,20 @@ class RecurrentDecoder(Decoder):
             s_i = f(s_{i-1}, y_{i-1}, c_i)                        section 3.1, and appendix A.2.2
             hidden_i = tanh(W_o [s_i; c_i; y_{i-1}])              g of equation 4, for all steps at once after the loop
 
+        y_{i-1} passes dropout twice on its way to W_o, as the layers' input and as W_o's: an element is kept with
+        probability (1 - p)^2.
+
         Args:
             inputs: (B, G * H) what y_{i-1} gives to the bottom layer's gates.
             states: s_{i-1} of each layer.
             input_feed: None.
             loop: what all steps share.
         """
-        context, weights = self._attend(states[self.query_layer][0].unsqueeze(1), loop.attended, loop.matmul)
+        query = states[self.query_layer][0]
+        context, alpha = self._attend(query.unsqueeze(1), loop.attended)
         context = context.squeeze(1)
         s, states = self._step_layers(inputs, context, states, loop)
-        return StepResult(torch.cat([s, context], 1), weights, states, input_feed)
+        return StepResult(torch.cat([s, context], 1), alpha, states, input_feed)
 
     def luong_step(
         self, inputs: Tensor, states: list[RecurrentState], input_feed: Tensor | None, loop: Loop
@@ -239,53 +245,52 @@ class RecurrentDecoder(Decoder):
             hidden_i = tanh(W_o [s_i; c_i])                   equation 5
 
         Args:
-            inputs: (B, G * H) what y_{i-1} gives to the bottom layer's gates.
-            states: s_{i-1} of each layer.
+            inputs, states, loop: as of ``bahdanau_step``.
             input_feed: (B, E) hidden_{i-1}.
-            loop: what all steps share.
         """
         assert input_feed is not None
         s, states = self._step_layers(inputs, input_feed, states, loop)
-        context, weights = self._attend(s.unsqueeze(1), loop.attended, loop.matmul)
-        hidden = self._hidden(s, context.squeeze(1), matmul=loop.matmul)
-        return StepResult(hidden, weights, states, hidden)
+        context, alpha = self._attend(s.unsqueeze(1), loop.attended)
+        hidden = self._hidden(s, context.squeeze(1))
+        return StepResult(hidden, alpha, states, hidden)
 
     def luong_at_once(
         self, embedded: Tensor, states: list[RecurrentState], attended: AttendedMemory
     ) -> tuple[Tensor, Tensor, list[RecurrentState]]:
         """All of Luong's steps, which without input feeding do not wait for each other's attention."""
         s, states = self._through_layers(embedded, states)
-        context, weights = self._attend(s, attended)
-        return self._hidden(s, context), weights, states
+        context, alpha = self._attend(s, attended)
+        return self._hidden(s, context), alpha, states
 
     def _one_by_one(
         self, embedded: Tensor, state: DecoderState, attended: AttendedMemory
     ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """Run the steps in a loop: hidden vectors (B, T, E), weights (B, T, S), and what the new state has."""
+        """Run the steps in a loop: hidden vectors (B, T, E), alpha (B, T, S), and what the new state has."""
         recurrent, input_feed = state.hypothesis["recurrent"], state.hypothesis.get("input_feed")
-        loop = Loop([layer.weights for layer in self.layers], attended, torch.matmul)
-        if torch.is_grad_enabled() and not self._compiled:
-            matmul = loop_matmul(self._loop_matrices(loop))
-            loop, recurrent = loop._replace(matmul=matmul), matmul.begin(recurrent)
-        states, outputs, weights = _layer_states(recurrent), [], []
-        for inputs in self.layers[0].input_gates(embedded.transpose(0, 1), loop.weights[0]):
-            output, of_step, states, input_feed = self._step(inputs, states, input_feed, loop)
-            outputs.append(output)
-            weights.append(of_step)
+        loop = Loop([layer.weights for layer in self.layers], attended)
+        preactivations = self.layers[0].preactivations(embedded.transpose(0, 1), loop.parameters[0])
+        outputs, alphas = [], []
+        products = loop_products_reference if self._compiled else loop_products
+        with products(self._loop_matrices(loop), recurrent) as start:
+            states = _layer_states(start)
+            for inputs in preactivations:
+                output, alpha, states, input_feed = self._step(inputs, states, input_feed, loop)
+                outputs.append(output)
+                alphas.append(alpha)
         hidden = torch.stack(outputs, 1)
         hidden = self._hidden(hidden, embedded) if self.query_before_step else hidden
         new = {"recurrent": _as_tensor(states)}
-        return hidden, torch.cat(weights, 1), new if input_feed is None else {**new, "input_feed": input_feed}
+        return hidden, torch.cat(alphas, 1), new if input_feed is None else {**new, "input_feed": input_feed}
 
     def _loop_matrices(self, loop: Loop) -> list[Tensor]:
         """Return the matrices that every step multiplies by."""
         assert self.context_projection is not None
         assert self.attention is not None
-        of_layers = [weight_hh.T for _, weight_hh, _, _ in loop.weights]
-        of_layers += [weight_ih.T for weight_ih, *_ in loop.weights[1:]]
-        of_attention = self.attention.loop_matrices(loop.attended)
-        of_output = [] if self.query_before_step else [self.output.weight.T]
-        return [*of_layers, self.context_projection.weight.T, *of_attention, *of_output]
+        recurrences = [weight_hh.T for _, weight_hh, _, _ in loop.parameters]
+        inputs = [weight_ih.T for weight_ih, *_ in loop.parameters[1:]]
+        output = [] if self.query_before_step else [self.output.weight.T]
+        scores = self.attention.loop_matrices(loop.attended)
+        return [*recurrences, *inputs, self.context_projection.weight.T, *scores, *output]
 
     def _through_layers(self, x: Tensor, states: list[RecurrentState]) -> tuple[Tensor, list[RecurrentState]]:
         """Run all steps of the layers: (B, T, E) to the top layer's outputs (B, T, H), and the last states."""
@@ -301,34 +306,30 @@ class RecurrentDecoder(Decoder):
     ) -> tuple[Tensor, list[RecurrentState]]:
         """Run one step of the layers: the top layer's output (B, H), and the new states.
 
-        Args:
-            inputs: (B, G * H) what the embedding gives to the bottom layer's gates.
-            entering: (B, M or E) context or input feed, which enters by ``context_projection``.
-            states: of each layer.
-            loop: what all steps share.
+        Context or input feed (B, M or E) enters by ``context_projection``; the rest is as in ``bahdanau_step``.
         """
         assert self.context_projection is not None
-        projected = loop.matmul(self.dropout(entering), self.context_projection.weight.T).chunk(self.entered, dim=-1)
-        x, new = inputs, []
+        projected = matmul(self.dropout(entering), self.context_projection.weight.T).chunk(self.entered, dim=-1)
+        x, new = inputs, []  # the bottom layer has its pre-activations already; no residual sum reaches them
         for i, layer in enumerate(self.layers):
             if i > 0:
-                inputs = layer.input_gates(self.dropout(x), loop.weights[i], loop.matmul)
+                inputs = layer.preactivations(self.dropout(x), loop.parameters[i])
             if i < self.entered:
                 inputs = inputs + projected[i]
-            new.append(layer.step(inputs, states[i], loop.weights[i], loop.matmul))
+            new.append(layer.step(inputs, states[i], loop.parameters[i]))
             x = add_residual(x, new[i][0], i, self.residual)
         return x, new
 
-    def _attend(self, query: Tensor, attended: AttendedMemory, matmul: Matmul = torch.matmul) -> tuple[Tensor, Tensor]:
-        """Attend from queries (B, T, H): contexts (B, T, M), and weights (B, T, S)."""
+    def _attend(self, query: Tensor, attended: AttendedMemory) -> tuple[Tensor, Tensor]:
+        """Attend from queries (B, T, H): contexts (B, T, M), and alpha (B, T, S)."""
         assert self.attention is not None
         together = query.reshape(len(attended.keys), -1, query.shape[2])  # (A * W, T, H) -> (A, W * T, H)
-        context, weights = self.attention(together, attended, matmul)
-        return context.view(*query.shape[:2], -1), weights.view(*query.shape[:2], -1)
+        context, alpha = self.attention(together, attended)
+        return context.view(*query.shape[:2], -1), alpha.view(*query.shape[:2], -1)
 
-    def _hidden(self, *features: Tensor, matmul: Matmul = torch.matmul) -> Tensor:
-        """tanh(W_o [features] + b_o): (…, F) to (…, E)."""
-        return matmul(self.dropout(torch.cat(features, dim=-1)), self.output.weight.T).add_(self.output.bias).tanh_()
+    def _hidden(self, *parts: Tensor) -> Tensor:
+        """tanh(W_o [parts] + b_o): (…, F) to (…, E)."""
+        return biased_tanh(matmul(self.dropout(torch.cat(parts, dim=-1)), self.output.weight.T), self.output.bias)
 
     def flops(self, src_length: int, steps: int) -> int:
         total = sum(layer.flops(steps) for layer in self.layers) + 2 * steps * self.output.weight.numel()

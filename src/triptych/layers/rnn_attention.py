@@ -1,21 +1,22 @@
 """Attention of a recurrent decoder to the source (Bahdanau et al. 2015, Luong et al. 2015).
 
-The score says how well the source position h_j fits the decoder's state s. Here they are, one class each:
+The score says how well the source position h_j fits the decoder's state s. The memory has the h_j, which Bahdanau calls
+the annotations. Here are the scores, one class each:
 
 ============  =============================================  ======================================================
 score         score(s, h_j)                                  source
 ============  =============================================  ======================================================
-additive      v^T tanh(W s + U h_j + b)                      Bahdanau et al. 2015, appendix A.1.2: with s = s_{i-1},
-                                                             e_ij = v^T tanh(W s_{i-1} + U h_j)
-dot           s^T h_j                                        Luong et al. 2015, equation 8
-general       s^T W h_j                                      Luong et al. 2015, equation 8
-concat        v^T tanh(W [s; h_j])                           Luong et al. 2015, equation 8
+additive      v^T tanh(W s + U h_j + b)                      Bahdanau et al. 2015, appendix A.1.2, the alignment
+                                                             model a(s_{i-1}, h_j); the bias b is ours
+dot           s^T h_j                                        Luong et al. 2015, section 3.1
+general       s^T W h_j                                      Luong et al. 2015, section 3.1
+concat        v^T tanh(W [s; h_j])                           Luong et al. 2015, section 3.1
 scaled_dot    s^T h_j / sqrt(H)                              Vaswani et al. 2017, equation 1
 ============  =============================================  ======================================================
 
 One more score is one more class, and its name in ``SCORES``: the configuration then knows it as ``model.score=…``.
 
-B sentences, Q queries, S source positions, H features of a query, M of the memory.
+B sentences, Q queries, S source positions, H the dimension of a query, M of the memory.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
-import torch
 from torch import Tensor, nn
 
 from triptych.errors import UserError, require_one_of
-from triptych.kernels.loop_matmul import Matmul
+from triptych.kernels.in_place import tanh_of_sum
+from triptych.kernels.loop_matmul import matmul
 from triptych.layers.recording import RecordableAttention
 
 
@@ -57,17 +58,16 @@ class Score(nn.Module, ABC):
         return memory if self.key is None else self.key(memory)
 
     @abstractmethod
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Return the scores (B, Q, S) of queries (B, Q, H) and keys (B, S, H).
 
         Args:
             query: states of the decoder.
             keys: of ``keys``.
-            matmul: multiplies by the matrices that ``loop_matrices`` lists.
         """
 
     def loop_matrices(self, keys: Tensor) -> list[Tensor]:
-        """Return the matrices that every step of a loop multiplies by; ``matmul`` makes their gradients once."""
+        """Return the matrices that every step of a loop multiplies by, see ``loop_products``."""
         return [keys.transpose(1, 2)] if self.query is None else [self.query.weight.T]
 
     def flops(self, queries: int, positions: int) -> int:
@@ -78,7 +78,7 @@ class Score(nn.Module, ABC):
 
 
 class Additive(Score):
-    """v^T tanh(W s + U h_j + b) (Bahdanau et al. 2015, appendix A.1.2)."""
+    """v^T tanh(W s + U h_j + b): the alignment model of Bahdanau et al. 2015, appendix A.1.2. The bias b is ours."""
 
     bias: ClassVar[bool] = True
 
@@ -88,42 +88,42 @@ class Additive(Score):
         self.query = nn.Linear(query_size, query_size, bias=False)  # W
         self.energy = nn.Linear(query_size, 1, bias=False)  # v
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         assert self.query is not None
-        projected = matmul(query, self.query.weight.T)
-        return self.energy((projected.unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(3)
+        ws = matmul(query, self.query.weight.T)
+        return self.energy(tanh_of_sum(ws.unsqueeze(2), keys.unsqueeze(1))).squeeze(3)
 
 
 class Concat(Additive):
-    """v^T tanh(W [s; h_j]) (Luong et al. 2015, equation 8): the additive score without a bias, as W = [W_s W_h]."""
+    """v^T tanh(W [s; h_j]) (Luong et al. 2015, section 3.1): the additive score without a bias, as W = [W_s W_h]."""
 
     bias = False
 
 
 class Dot(Score):
-    """s^T h_j (Luong et al. 2015, equation 8)."""
+    """s^T h_j (Luong et al. 2015, section 3.1)."""
 
     needs_equal_sizes = True
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return matmul(query, keys.transpose(1, 2))
 
 
 class ScaledDot(Dot):
     """s^T h_j / sqrt(H) (Vaswani et al. 2017, equation 1)."""
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
-        return super().forward(query * self.query_size**-0.5, keys, matmul)
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        return super().forward(query * self.query_size**-0.5, keys)
 
 
 class General(Score):
-    """s^T W h_j (Luong et al. 2015, equation 8)."""
+    """s^T W h_j (Luong et al. 2015, section 3.1)."""
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
         self.key = nn.Linear(memory_size, query_size, bias=False)  # W
 
-    def forward(self, query: Tensor, keys: Tensor, matmul: Matmul) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return matmul(query, keys.transpose(1, 2))
 
 
@@ -182,9 +182,9 @@ class RNNAttention(RecordableAttention):
         """Return what the score needs of a memory (B, S, M): (B, S, H)."""
         return self.score.keys(memory)
 
-    def forward(self, query: Tensor, attended: AttendedMemory, matmul: Matmul = torch.matmul) -> tuple[Tensor, Tensor]:
+    def forward(self, query: Tensor, attended: AttendedMemory) -> tuple[Tensor, Tensor]:
         """Attend from queries (B, Q, H): contexts (B, Q, M), and weights (B, Q, S), zero on padding."""
-        scores = self.score(query, attended.keys, matmul)
+        scores = self.score(query, attended.keys)
         weights = scores.masked_fill(~attended.mask, float("-inf")).softmax(dim=-1)
         return matmul(weights.to(attended.memory.dtype), attended.memory), weights
 

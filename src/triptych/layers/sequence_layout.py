@@ -1,8 +1,8 @@
 """How the tokens of a batch of sequences lie in memory, and what attention must know of them.
 
-B sequences, padded to T positions each, with N tokens in all. A Transformer runs over the tokens of all sequences end
-to end, without padding, except in attention. R rows hold them: the N tokens first, then some positions of padding that
-fill R up to a multiple of ``ROWS``, where there is enough padding.
+B sequences, padded to T positions each, with N tokens in all. A Transformer runs over the packed tokens of all
+sequences, without padding, except in attention. R rows hold them: the N tokens first, then some positions of padding
+that fill R up to a multiple of ``ROWS``, where there is enough padding.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SequenceLayout:
         return cls(size, rows, filling, lengths, host_lengths)
 
     def unpad(self, x: Tensor) -> Tensor:
-        """Lay the positions of x (B, T, …) end to end: (R, …)."""
+        """Pack the positions of x (B, T, …): (R, …)."""
         x = x.flatten(0, 1)
         return x if self.rows is None else gather_rows(x, self.rows)
 
@@ -98,12 +98,18 @@ def token_mask(lengths: Tensor, width: int) -> Tensor:
 
 
 def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
-    """Return (B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,)."""
+    """Return (B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,).
+
+    For the attention of models outside this package, which work on padded batches.
+    """
     return token_mask(lengths, tokens.shape[1])[:, None, None]
 
 
 def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Return those of a decoder's outputs x (B, T - 1, D) that predict a target token, (N, D), and the targets (N,)."""
+    """Return those of a decoder's outputs x (B, T - 1, D) that predict a target token, (N, D), and the targets (N,).
+
+    For models outside this package, which work on padded batches.
+    """
     layout = SequenceLayout.from_lengths(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, x.shape[1])
     return layout.tokens(x), layout.tokens(batch.tgt[:, 1:])
 

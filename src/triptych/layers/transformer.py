@@ -1,6 +1,6 @@
-"""The Transformer's encoder and decoder: blocks one above the other (Vaswani et al. 2017, section 3.1).
+"""The Transformer's encoder and decoder: stacks of identical layers (blocks) (Vaswani et al. 2017, section 3.1).
 
-B sequences of T positions, in R rows end to end; A sentences with W hypotheses each in decoding.
+B sequences of T positions, packed in R rows; A sentences with W hypotheses each in decoding.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from triptych.layers.transformer_config import NORMS, TransformerConfig
 
 
 class Blocks(nn.Module):
-    """Blocks one above the other, and the norm that closes a pre-norm stack of them.
+    """A stack of N identical layers, and the final norm of a pre-norm stack.
 
     Args:
         config: what the blocks share.
         num_layers: number of blocks.
         attention: what the weights of self-attention are recorded as.
-        memory_size: features of the memory that the blocks attend to; None for no cross-attention.
+        memory_size: dimension of the memory that the blocks attend to; None for no cross-attention.
         input: what adds positions; None for one of their own.
     """
 
@@ -93,7 +93,8 @@ class TransformerEncoder(Blocks, Encoder):
 
 
 class CausalBlocks(Blocks):
-    """Blocks in which a token attends to itself and those before it, all at once or one by one."""
+    """A decoder's stack. It runs over whole sequences with a given mask (causal, or that of a prefix model), or one
+    position at a time."""
 
     def run(
         self,
@@ -102,7 +103,7 @@ class CausalBlocks(Blocks):
         memory: Memory | None = None,
         kv_caches: Sequence[KVCache | None] | None = None,
     ) -> Tensor:
-        """Run the blocks over rows x (R, d_model): rows before the closing norm.
+        """Run the blocks over rows x (R, d_model): rows before the final norm.
 
         Args:
             layout: how the rows lie, and what each may see.

@@ -20,19 +20,20 @@ class TransformerConfig:
     """What all blocks of a Transformer share; the field names are the configuration's keys.
 
     Vaswani et al. 2017, table 3, varies them: rows A ``num_heads``, ``d_k`` and ``d_v``; B ``d_k``; C ``d_model``,
-    ``d_ff``, ``d_k`` and ``d_v`` (and a model's number of layers); D ``dropout`` (and the loss' label smoothing);
-    E ``positions``.
+    ``d_ff``, ``d_k`` and ``d_v`` (and a model's number of layers); D ``dropout`` and ``embedding_dropout`` (and
+    the loss' label smoothing); E ``positions``.
 
     Attributes:
-        d_model: features of a token.
+        d_model: dimension of a token's vector.
         num_heads: h, heads of an attention.
-        d_k: features of a head's queries and keys; None for d_model / num_heads.
-        d_v: features of a head's values; None for d_model / num_heads.
-        d_ff: features inside a feed-forward layer.
+        d_k: dimension of a head's queries and keys; None for d_model / num_heads.
+        d_v: dimension of a head's values; None for d_model / num_heads.
+        d_ff: inner dimension of a feed-forward layer.
         activation: ``relu``, ``gelu`` or ``swiglu``.
         norm: ``layer`` or ``rms``.
         norm_position: ``pre``, before each sub-layer, or ``post``, after its residual sum.
-        positions: ``sinusoidal``, ``sinusoidal_concatenated``, ``learned``, ``rope`` or ``none``.
+        positions: ``sinusoidal``, ``sinusoidal_concatenated`` (all sines first, as in tensor2tensor), ``learned``,
+            ``rope`` or ``none``.
         max_length: rows of the table of learned positions.
         bias: whether linear layers have one.
         dropout: on the output of each sub-layer.

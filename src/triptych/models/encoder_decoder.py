@@ -17,16 +17,16 @@ from triptych.layers.sequence_layout import SequenceLayout, pad_to, widen
 
 Embedded = tuple[Tensor, SequenceLayout]
 
-SIDES = {"encoder": ("src", "src"), "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}
-"""Queries and keys of each kind of attention."""
+QUERY_AND_KEY = {"encoder": ("src", "src"), "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}
+"""The side that gives the queries, and the side that gives the keys, of each kind of attention."""
 
 
 class EncoderDecoder(TranslationModel):
     """The encoder turns the source into a memory; the decoder writes the target from it.
 
     Args:
-        embeddings: of both sides, and the output projection.
-        encoder: reads the source.
+        embeddings: both sides' embeddings, and the output projection.
+        encoder: makes the memory of the source.
         decoder: writes the target.
     """
 
@@ -48,7 +48,10 @@ class EncoderDecoder(TranslationModel):
         )
 
     def embed(self, batch: Batch) -> tuple[Embedded, Embedded]:
-        """Embed both sides: tokens (B, S or T - 1, E), and their layouts."""
+        """Embed both sides: sources (B, S, E), targets without their last token (B, T - 1, E), and their layouts.
+
+        S and T - 1 are rounded up to a multiple of 8 for an encoder or decoder that ``widens``.
+        """
         return self._embed_source(batch), self._embed_target(batch)
 
     def _embed_source(self, batch: Batch) -> Embedded:
@@ -77,7 +80,7 @@ class EncoderDecoder(TranslationModel):
             self(batch)
         ids, maps = {"src": batch.src, "tgt": batch.tgt[:, :-1]}, []
         for name, layers in weights.items():
-            (query, key), stacked = SIDES[name], torch.stack(layers, 1)
+            (query, key), stacked = QUERY_AND_KEY[name], torch.stack(layers, 1)
             queries, keys = stacked.shape[-2:]
             maps.append(AttentionMap(name, stacked, pad_to(ids[query], queries), pad_to(ids[key], keys), query, key))
         return maps
@@ -96,4 +99,5 @@ class EncoderDecoder(TranslationModel):
 
     @property
     def embedding_parameters(self) -> int:
-        return self.embeddings.num_parameters
+        of_parts = self.encoder.embedding_parameters + self.decoder.embedding_parameters
+        return self.embeddings.num_parameters + of_parts

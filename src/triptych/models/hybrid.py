@@ -21,17 +21,17 @@ class Hybrid(EncoderDecoder):
         tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
 
     Raises:
-        UserError: encoder and decoder embed tokens with different numbers of features.
+        UserError: encoder and decoder have embeddings of different sizes.
     """
 
     def __init__(
         self, *, vocabulary: Vocabulary, encoder: Encoder, decoder: Callable[..., Decoder], tying: str
     ) -> None:
-        built = decoder(encoder=encoder)
-        if built.embedding_size != encoder.embedding_size:
+        writer = decoder(encoder=encoder)
+        if writer.embedding_size != encoder.embedding_size:
             raise UserError(
-                f"the parts of model=hybrid embed a token with {encoder.embedding_size} and {built.embedding_size} "
+                f"the parts of model=hybrid embed a token with {encoder.embedding_size} and {writer.embedding_size} "
                 "features; give model.encoder and model.decoder one embedding size (d_model or embedding_size)."
             )
         embeddings = TiedEmbeddings(vocabulary=vocabulary, size=encoder.embedding_size, tying=tying)
-        super().__init__(embeddings, encoder, built)
+        super().__init__(embeddings, encoder, writer)

@@ -9,6 +9,8 @@ which token belongs to which term  ``JointSequence``
 lambda_d, decayed in training      ``Decayed`` in training/schedules.py (``loss=decayed``)
 causal self-attention              ``CausalBlocks`` in layers/transformer.py
 =================================  ==============================================================
+
+Positions count through: they do not begin again at the target. There are no embeddings of languages beside the tags.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ class LM4MTConfig(TransformerConfig):
 
 
 class JointSequence(NamedTuple):
-    """Source and target of each pair end to end, L positions with padding.
+    """Source and target of each pair, concatenated: L positions with padding.
 
     Attributes:
         inputs: (B, L) ids.
@@ -79,11 +81,11 @@ class LM4MT(TranslationModel):
     its own: ``source <en> <fr> target </s>``.
 
     With causal source attention (the paper) it also predicts each source token from those before it, which the loss
-    weighs as L_AE. With bidirectional source attention a source token would see itself, so the model predicts the
-    target alone.
+    weighs as L_AE. With bidirectional source attention each source position would see the token that it predicts,
+    so the model predicts the target alone.
 
     Args:
-        config: a YAML gives its fields as flat keys.
+        config: in a YAML its fields stand flat, beside ``_target_``.
         vocabulary: must be joint.
 
     Raises:
@@ -121,7 +123,7 @@ class LM4MT(TranslationModel):
         )
 
     def lay_out(self, batch: Batch) -> JointSequence:
-        """Lay the source and the target of each pair end to end.
+        """Concatenate the source and the target of each pair.
 
         A source of two tokens and a target of three, with tags::
 
@@ -176,7 +178,7 @@ class LM4MT(TranslationModel):
         tokens, layout = self.embeddings.embed_target(prefix, src_lengths, src_lengths.numpy(force=True))
         kv_caches = [KVCache() for _ in self.decoder]
         x, layout = self.decoder.input(tokens, layout.causal() if self.causal else layout.bidirectional())
-        self.decoder.run(x, layout, kv_caches=kv_caches)
+        self.decoder.run(x, layout, kv_caches=kv_caches)  # fills the caches; its output predicts the source
         sentence = {"position": src_lengths}
         for i, kv_cache in enumerate(kv_caches):
             sentence |= kv_cache.tensors(i)

@@ -1,22 +1,35 @@
 """Recurrent encoder-decoder, without attention (Sutskever et al. 2014) or with that of Bahdanau or Luong.
 
-=============================================  =====================================================
-in the papers                                  here
-=============================================  =====================================================
-Bahdanau et al. 2015, equation 4, p(y_i)       ``bahdanau_step`` in layers/recurrent_decoder.py, then the
-                                               softmax of hidden_i @ weight^T in the loss
-equation 5, c_i; equation 6, alpha_ij          ``RNNAttention`` in layers/rnn_attention.py
-e_ij = a(s_{i-1}, h_j), appendix A.1.2         ``Additive`` in layers/rnn_attention.py
-section 3.2, the bidirectional encoder         ``RecurrentEncoder`` in layers/recurrent.py
-Luong et al. 2015, equation 5, hidden_i        ``luong_step`` in layers/recurrent_decoder.py
-equation 7, alpha                              ``RNNAttention`` in layers/rnn_attention.py
-equation 8, the scores                         ``Dot``, ``General`` and ``Concat`` in layers/rnn_attention.py
-section 3.3, input feeding                     ``luong_step``; without it, ``luong_at_once``
-Sutskever et al. 2014, no attention            ``without_attention`` in layers/recurrent_decoder.py
-=============================================  =====================================================
+==============================================  ====================================================
+in the papers                                   here
+==============================================  ====================================================
+Bahdanau et al. 2015, ``model=rnn_bahdanau2015``
+section 3.2, the annotations h_j                ``RecurrentEncoder`` in layers/recurrent.py
+appendix A.2.2, s_0                             ``RecurrentDecoder.start`` in layers/recurrent_decoder.py
+e_ij = a(s_{i-1}, h_j), the alignment model     ``Additive`` in layers/rnn_attention.py
+equation 6, alpha_ij; equation 5, c_i           ``RNNAttention`` in layers/rnn_attention.py
+s_i = f(s_{i-1}, y_{i-1}, c_i)                  ``bahdanau_step`` in layers/recurrent_decoder.py
+equation 4, g                                   ``RecurrentDecoder._hidden``, then the softmax:
+                                                ``TranslationLoss`` in training/loss.py
+Luong et al. 2015, ``model=rnn_luong2015``
+section 3.1, the scores; equation 7, alpha      ``Dot``, ``General``, ``Concat``; ``RNNAttention``
+equation 5, the attentional vector              ``luong_step`` in layers/recurrent_decoder.py
+equation 6, the softmax                         ``TranslationLoss`` in training/loss.py
+section 3.3, input feeding                      ``luong_step``; without it, ``luong_at_once``
+Sutskever et al. 2014, ``model=rnn_none``       ``without_attention`` in layers/recurrent_decoder.py
+Wu et al. 2016, ``model=rnn_gnmt``              ``attention_layer``, ``residual`` and ``bidirectional``
+==============================================  ====================================================
 
-Where a paper's output layer differs (Bahdanau's maxout), hidden_i is tanh(W_o […]) all the same. It has as many
-features as an embedding, so that any tying fits.
+Notation: Luong's h_t is s_i here, his attentional vector (h_t with a tilde) is hidden_i, and his W_c is W_o. Bahdanau's
+W_o is the vocabulary matrix, which is ``Prediction.weight`` here.
+
+Differences from the papers:
+
+- All hidden vectors are tanh(W_o […] + b_o). Bahdanau's output layer is a maxout over s_{i-1}, y_{i-1} and c_i; here it
+  takes s_i. Sutskever's has no such layer. hidden_i has the size of an embedding, so that any tying fits.
+- s_0 is tanh(W h + b) of the last states of both directions. Bahdanau takes the backward direction's alone. An LSTM's
+  cell state starts from a tanh as well.
+- Luong's local attention and his location-based score are left out.
 """
 
 from __future__ import annotations
@@ -65,10 +78,10 @@ class RNNConfig(RecurrentConfig):
 
 
 class RNN(EncoderDecoder):
-    """An encoder reads the source; a decoder starts from its final states and, with attention, looks back.
+    """An encoder reads the source; a decoder starts from its final states and may attend to the source.
 
     Args:
-        config: a YAML gives its fields as flat keys.
+        config: in a YAML its fields stand flat, beside ``_target_``.
         vocabulary: sizes of the vocabularies.
 
     Raises:

@@ -3,16 +3,17 @@
 ==============================  ===========================================================
 in the paper                    here
 ==============================  ===========================================================
-equation 1, attention           ``attend_with_weights`` in layers/attention.py
-section 3.2.2, several heads    ``MultiHeadAttention`` in layers/attention.py
+equation 1, attention           ``dot_product_attention`` in layers/attention.py
+section 3.2.2, multi-head       ``MultiHeadAttention`` in layers/attention.py
 equation 2, feed-forward        ``FeedForward`` in layers/blocks.py
 section 3.1, residuals, norms   ``Block`` in layers/blocks.py
-section 3.1, layers             ``TransformerEncoder``, ``TransformerDecoder`` in layers/transformer.py
-section 3.4, shared matrices    ``TiedEmbeddings`` in layers/embedding.py
+section 3.1, stacks of layers   ``TransformerEncoder``, ``TransformerDecoder`` in layers/transformer.py
+section 3.4, tied embeddings    ``TiedEmbeddings`` in layers/embedding.py
 section 3.5, positions          ``sinusoid`` and ``Positions`` in layers/positions.py
 equation 3, learning rate       ``Noam`` in training/schedules.py (``optimizer=noam``)
 section 5.4, dropout            ``dropout`` and ``embedding_dropout`` of ``TransformerConfig``
 section 5.4, label smoothing    ``label_smoothing`` of ``TranslationLoss`` in training/loss.py
+table 3, base and big           ``model=transformer_base``, ``model=transformer_big``
 table 3, rows A to E            ``TransformerConfig`` in layers/transformer_config.py; each row is an
                                 option of conf/arm/table3
 ==============================  ===========================================================
@@ -55,7 +56,7 @@ class Transformer(EncoderDecoder):
     """An encoder that reads the source, and a decoder that attends to it.
 
     Args:
-        config: a YAML gives its fields as flat keys.
+        config: in a YAML its fields stand flat, beside ``_target_``.
         vocabulary: sizes of the vocabularies.
 
     Raises:

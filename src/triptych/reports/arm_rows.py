@@ -104,11 +104,16 @@ def _rows_of_arms(arms: Sequence[Arm], runs: Mapping[str, StoredRun], reference:
 def _rows_of_configs(runs: Sequence[StoredRun], reference: str | None) -> list[ArmRow]:
     """Return a row for each config, ordered by label, seed and name, then a row for each unfinished run."""
     found = label_arms([run.overrides for run in runs], reference)
-    labels = {run: label or _model_name([run]) for run, label in zip(runs, found, strict=True)}
+    labels = {run: _chosen_name(run) or label or _model_name([run]) for run, label in zip(runs, found, strict=True)}
     ordered = sorted(runs, key=lambda run: (labels[run], run.seed is None, run.seed or 0, run.name))
     rows = [ArmRow(labels[seeds[0]], labels[seeds[0]], tuple(seeds)) for seeds in _group_seeds(ordered)]
     unfinished = [run for run in ordered if not run.result]
     return rows + [ArmRow(labels[run], f"{labels[run]} (unfinished)", (run,)) for run in unfinished]
+
+
+def _chosen_name(run: StoredRun) -> str | None:
+    """Return the name that the user gave a run by ``name=…``, if any."""
+    return run.config.get("name")
 
 
 def _model_name(runs: Sequence[StoredRun]) -> str:

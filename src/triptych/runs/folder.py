@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -126,18 +127,25 @@ def read_record(folder: RunFolder) -> RunRecord:
 
 
 def _version_of(folder: RunFolder) -> str:
-    """Return the version of triptych that made a folder without run.json."""
+    """Return the version of triptych that made a folder without run.json; 0.1 where no file says it."""
     for path in (folder.result, folder.trained):
-        if path.exists():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             return str(json.loads(path.read_text(encoding="utf-8")).get("version", "0.1"))
     return "0.1"
 
 
 def runs_below(output: Path) -> Iterator[tuple[RunFolder, RunRecord]]:
-    """Give the runs that lie directly in a folder, by name, with their records."""
+    """Give the runs that lie directly in a folder, by name, with their records.
+
+    Damaged runs and those of other versions are passed over: they are no reason not to train another one beside them.
+    """
     for path in sorted(output.glob("[!.]*/run.json")):
         folder = RunFolder(path.parent)
-        yield folder, read_record(folder)
+        try:
+            record = read_record(folder)
+        except UserError:
+            continue
+        yield folder, record
 
 
 def find_run(output: Path, config_hash: str) -> RunFolder | None:
@@ -146,15 +154,13 @@ def find_run(output: Path, config_hash: str) -> RunFolder | None:
 
 
 def find_trained(folder: RunFolder, training_hash: str) -> RunFolder | None:
-    """Return another run beside this one, of the same code and training, that has been trained and kept its weights."""
+    """Return another run beside this one with the same training, finished by today's code, that has its weights."""
     for other, record in runs_below(folder.path.parent):
-        alike = record.training_hash == training_hash and record.versions.get("source") == source_hash()
-        if (
-            other.path != folder.path
-            and alike
-            and other.trained.exists()
-            and (other.checkpoints / "best.ckpt").exists()
-        ):
+        complete = other.trained.exists() and (other.checkpoints / "best.ckpt").exists()
+        if other.path == folder.path or record.training_hash != training_hash or not complete:
+            continue
+        trained = json.loads(other.trained.read_text(encoding="utf-8"))
+        if trained["versions"]["source"] == source_hash():
             return other
     return None
 

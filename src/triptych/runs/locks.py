@@ -1,4 +1,4 @@
-"""Locks by which processes, and machines that share a disk, train each run once."""
+"""Locks, so that processes, and machines that share a disk, train each run once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from triptych.errors import UserError
 
-class RunLocked(Exception):
-    """Another process holds the lock of the folder that this exception names."""
+
+class RunLocked(UserError):
+    """Another process trains this run, or another run of the same name."""
+
+    def __init__(self, run: Path) -> None:
+        super().__init__(f"another process trains {run}; wait for it, or give another output=….")
 
 
 @contextmanager

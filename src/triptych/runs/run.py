@@ -13,6 +13,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from triptych.config import run_values
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
@@ -55,6 +56,7 @@ class Run:
     @cached_property
     def config(self) -> DictConfig:
         """Configuration of the run, resolved and read-only, with the sizes that ``match`` has found."""
+        run_values.register()  # a logger's or a callback's ``${run:folder}`` stands in it as text
         config = OmegaConf.load(self.files.config)
         assert isinstance(config, DictConfig)
         OmegaConf.set_readonly(config, True)

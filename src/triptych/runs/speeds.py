@@ -47,7 +47,7 @@ def known(config: DictConfig, data: str, device: str) -> float | None:
     """Return the stored source and target tokens a second of such a training on the device, or None.
 
     Args:
-        device: its name, or the part of it by which a GPU's peak is known (``accounting.datasheet_name``).
+        device: its name, or the part of it that ``accounting.datasheet_name`` returns.
     """
     kept = _read(_path(config, data))
     if device in kept:

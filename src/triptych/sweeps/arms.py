@@ -24,7 +24,7 @@ class Arm:
         study: name of the experiment; None for a sweep of the user's own.
         place: in the order of the sweep, from 1.
         overrides: that identify the run, as tables show them.
-        label: short name of the arm, by which its run's folder is called; None for a sweep of one arm.
+        label: short name of the arm and of its run's folder; None for a sweep of one arm.
         run: name of its run's folder, once that is known.
         status: ``waiting`` (or stopped by the user), ``running`` (or killed while it ran), ``finished``, ``failed``,
             or ``left out``: failed before its run had a folder, and not named by a later sweep.
@@ -125,7 +125,7 @@ def leave_out_mistakes(folder: Path, sweep: Sequence[Sequence[str]]) -> None:
 
 
 def sweep_name(folder: Path) -> str:
-    """Return the name by which dashboards group the runs of a sweep: the same when it is started again."""
+    """Return the name under which dashboards group the runs of a sweep: the same when it is started again."""
     first = read_arms(folder)[0]
     return f"{first.study or folder.absolute().name}-{first.identity}"
 

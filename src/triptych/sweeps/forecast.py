@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from hydra.utils import instantiate
 
+from triptych import kernels
 from triptych.accounting.parameters import count_parameters
 from triptych.accounting.peaks import datasheet_peak, device_name, peak_flops
 from triptych.config.composition import arms_of, compose_run
@@ -121,9 +122,10 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     tokens, flops = consumption(parts.data.stream, parts.data.total_steps, parts.model, parts.loss.autoencode)
     here = "cpu" if device else device_of(config)
     name = device or device_name(here)
-    activations = activation_bytes(parts, config.batch.tokens)
-    if measure and training not in speed_of:
-        speed_of[training] = measured_speed(config, parts, measure)
+    with kernels.use(config.strategy.kernels):
+        activations = activation_bytes(parts, config.batch.tokens)
+        if measure and training not in speed_of:
+            speed_of[training] = measured_speed(config, parts, measure)
     known = speed_of[training] if measure else speeds.known(config, corpus.fingerprint, name)
     peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
     parameters = count_parameters(parts.model).total

@@ -31,7 +31,7 @@ def measured_speed(config: DictConfig, parts: TrainingParts, steps: int) -> floa
     keep_freed_memory()
     rates = TokenRates()
     callbacks = [*fast_training(config), rates]
-    trainer = build_trainer(config, steps=steps, devices=1, callbacks=callbacks, folder=None, validate=False)
+    trainer = build_trainer(config, steps=steps, devices=1, callbacks=callbacks, folder=None)
     compile_parts(config, parts.module, trainer.strategy.root_device)
     trainer.fit(parts.module, datamodule=parts.data)
     ranks = config.strategy.devices * config.strategy.num_nodes

@@ -172,7 +172,6 @@ def build_trainer(
     devices: int | list[int],
     callbacks: Sequence[Callback],
     folder: Path | None,
-    validate: bool = True,
 ) -> lightning.Trainer:
     """Build Lightning's trainer.
 
@@ -181,18 +180,17 @@ def build_trainer(
         steps: optimizer steps after which it stops.
         devices: how many devices, or which.
         callbacks: in the order in which Lightning calls them.
-        folder: of the run; None where nothing is written.
-        validate: whether to validate and to save checkpoints.
+        folder: of the run; None to measure speed: one device trains alone, without validation and checkpoints.
 
     Raises:
         UserError: the strategy, its precision or another argument does not work here.
     """
-    strategy = config.strategy
+    strategy, measuring = config.strategy, folder is None
     arguments = {
         "accelerator": strategy.accelerator,
-        "devices": devices,
-        "num_nodes": strategy.num_nodes,
-        "strategy": strategy.strategy,
+        "devices": 1 if measuring else devices,
+        "num_nodes": 1 if measuring else strategy.num_nodes,
+        "strategy": "auto" if measuring else strategy.strategy,
         "precision": strategy.precision,
         "max_steps": steps,
         "max_epochs": 1,
@@ -206,16 +204,18 @@ def build_trainer(
         "use_distributed_sampler": False,
         "enable_progress_bar": any(isinstance(callback, ProgressBar) for callback in callbacks),
         "enable_model_summary": False,
-        "enable_checkpointing": validate,
+        "enable_checkpointing": not measuring,
+        "log_every_n_steps": config.log_every,
         "default_root_dir": folder,
-        **({} if validate else {"limit_val_batches": 0}),
+        **({"limit_val_batches": 0} if measuring else {}),
     }
     try:
-        trainer = lightning.Trainer(**arguments, **config.trainer)
+        trainer = lightning.Trainer(**{**instantiate(config.trainer, _convert_="all"), **arguments})
     except (MisconfigurationException, ImportError, ValueError, RuntimeError, TypeError) as error:
-        chosen = ", ".join(f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision"))
+        chosen = [f"{key}={strategy[key]}" for key in ("accelerator", "devices", "strategy", "precision")]
+        chosen += [f"trainer.{key}={value}" for key, value in config.trainer.items()]
         reason = " ".join(str(error).split()).rstrip(".!")
-        raise UserError(f"strategy ({chosen}) does not work here: {reason}.") from error
+        raise UserError(f"strategy ({', '.join(chosen)}) does not work here: {reason}.") from error
     wanted, got = str(strategy.precision), str(trainer.precision)
     if wanted.split("-")[0] != got.split("-")[0]:  # Lightning takes another one, with a warning
         raise UserError(f"strategy.precision={wanted} does not work here; {got} does.")

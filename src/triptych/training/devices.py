@@ -18,7 +18,7 @@ from triptych.errors import UserError
 
 @contextmanager
 def claimed_devices(accelerator: str, devices: int) -> Iterator[int | list[int]]:
-    """What to tell Lightning of the devices: how many, or, where a run takes one of several GPUs, which.
+    """Give the ``devices`` of Lightning's Trainer: how many; or which one, for a run on one GPU of several.
 
     A run claims a GPU with a file lock, which the operating system releases when the process dies. If other runs have
     claimed all GPUs, wait for one.

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch.distributed as dist
 
-RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
 """Environment variables in which launchers tell a process its rank."""
+ADDRESSES = ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""Environment variables in which Lightning tells the ranks that it starts how to find each other."""
 
 
 def all_gather(value: Any) -> list[Any]:
@@ -23,3 +29,26 @@ def all_gather(value: Any) -> list[Any]:
 def is_rank_zero() -> bool:
     """Whether this is the first process of its training. Known from the environment before processes are connected."""
     return int(next((os.environ[name] for name in RANKS if name in os.environ), 0)) == 0
+
+
+@contextmanager
+def ranks_started_by(command: Sequence[str]) -> Iterator[None]:
+    """Let Lightning start the other ranks as ``python -m triptych`` with a command, and forget them afterwards.
+
+    Lightning would start them as this process was started, which may be a user's script. It also leaves their addresses
+    in the environment, and the next training of this process would take them for its own.
+    """
+    main = sys.modules["__main__"]
+    before, environment = (sys.argv, main.__spec__), {name: os.environ.get(name) for name in ADDRESSES}
+    sys.argv = ["triptych", *command]
+    main.__spec__ = importlib.util.find_spec("triptych.__main__")
+    try:
+        yield
+    finally:
+        sys.argv, main.__spec__ = before
+        if dist.is_available() and dist.is_initialized():
+            dist.destroy_process_group()
+        for name, value in environment.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value

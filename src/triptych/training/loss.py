@@ -20,19 +20,19 @@ class LossParts:
 
     Attributes:
         loss: () with a gradient: this batch's share of the L of its optimizer step.
-        weight: lambda, at this step.
-        translation: () sum of the negative log-likelihoods of target tokens, in nats, without label smoothing.
-        autoencode: () sum of those of source tokens.
-        translation_tokens: number of target tokens.
-        autoencode_tokens: number of source tokens.
+        lambda_: lambda at this step.
+        target_nll: () sum of the negative log-likelihoods of target tokens, in nats, without label smoothing.
+        source_nll: () sum of those of source tokens.
+        target_tokens: number of target tokens.
+        source_tokens: number of predicted source tokens.
     """
 
     loss: Tensor
-    weight: float
-    translation: Tensor
-    autoencode: Tensor
-    translation_tokens: int
-    autoencode_tokens: int
+    lambda_: float
+    target_nll: Tensor
+    source_nll: Tensor
+    target_tokens: int
+    source_tokens: int
 
 
 class TranslationLoss(nn.Module):
@@ -43,8 +43,10 @@ class TranslationLoss(nn.Module):
     L_MT alone.
 
     Args:
-        label_smoothing: epsilon on L_MT (table 3 of Vaswani et al. 2017, rows D); L_AE has none, as in the article.
-        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both terms, the loss of a language model.
+        label_smoothing: epsilon on L_MT (section 5.4 of Vaswani et al. 2017; rows D of table 3 vary it). L_AE has none,
+            as in the paper.
+        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both terms: at lambda = 1, the loss of a
+            language model.
         autoencode: lambda, a function of training progress in [0, 1].
 
     Raises:
@@ -62,25 +64,25 @@ class TranslationLoss(nn.Module):
 
     def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
         """Return the loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
-        weight = self.autoencode(progress)
+        lambda_ = self.autoencode(progress)
         hidden, targets, num_source = prediction.hidden, prediction.targets, prediction.num_source
-        if weight == 0:
+        if lambda_ == 0:
             hidden, targets, num_source = hidden[num_source:], targets[num_source:], 0
         num_target = len(targets) - num_source
         src_tokens, tgt_tokens = step_tokens.to(accumulation_dtype(hidden.dtype)).clamp(min=1).unbind()
         if self.together and num_source:
             src_tokens = tgt_tokens = src_tokens + tgt_tokens
-        token_weights = torch.cat([(weight / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
+        token_weights = torch.cat([(lambda_ / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
         smoothing = torch.full_like(token_weights, self.label_smoothing)
         smoothing[:num_source] = 0
         loss, nll = self.cross_entropy(hidden, prediction.weight, targets, token_weights, smoothing)
         return LossParts(
             loss=loss,
-            weight=weight,
-            translation=nll[num_source:].sum(),
-            autoencode=nll[:num_source].sum(),
-            translation_tokens=num_target,
-            autoencode_tokens=num_source,
+            lambda_=lambda_,
+            target_nll=nll[num_source:].sum(),
+            source_nll=nll[:num_source].sum(),
+            target_tokens=num_target,
+            source_tokens=num_source,
         )
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

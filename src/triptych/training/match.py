@@ -70,7 +70,10 @@ def matched_sizes(
     sizes: dict[str, int] = {}
     if abs(measure(model) / wanted - 1) <= TOLERANCE:
         return {}
-    for group in build_without_values(model, vocabulary).sizes:
+    groups = build_without_values(model, vocabulary).sizes
+    if any(isinstance(group, str) for group in groups):
+        raise UserError(f"{model['_target_']}.sizes must be groups of names, such as (('d_ff',),), not {groups}.")
+    for group in groups:
 
         def measure_size(size: int, given: Any = model | sizes, group: tuple[str, ...] = group) -> float:
             return measure({**given, **dict.fromkeys(group, size)})

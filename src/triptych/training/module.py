@@ -25,7 +25,7 @@ Schedule = Callable[[int, int], float]
 
 
 class TranslationModule(lightning.LightningModule):
-    """Trains any ``TranslationModel`` by its contract.
+    """Train any ``TranslationModel``, through its contract alone.
 
     Args:
         model: the architecture.
@@ -63,7 +63,7 @@ class TranslationModule(lightning.LightningModule):
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric()
-        # Asked now: a sharded parameter has one dimension.
+        # Found now: parameters that are sharded later have one dimension.
         self._is_matrix = [parameter.dim() > 1 for parameter in model.parameters()]
         self._random: dict[str, Tensor] | None = None
         self._window: list[LossParts] = []
@@ -83,7 +83,7 @@ class TranslationModule(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Keeps a training batch while it is still on the CPU, where counting it waits for nobody."""
+        """Keep a training batch while it is still on the CPU: counting it there does not wait for the device."""
         if self.trainer.training:
             self._on_cpu = batch
         return batch
@@ -94,7 +94,7 @@ class TranslationModule(lightning.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
         self._window.append(replace(parts, loss=parts.loss.detach()))
-        self._weight = parts.weight
+        self._lambda = parts.lambda_
         # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
 
@@ -105,29 +105,29 @@ class TranslationModule(lightning.LightningModule):
         self._window_start = (time.perf_counter(), self.data_seen.tokens_src + self.data_seen.tokens_tgt)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """A run that goes on draws the dropout masks that it would have drawn."""
+        """Restore the random state of the checkpoint, so that a resumed run draws the same dropout masks."""
         if self._random is not None:
             set_random_state(self._random, self.device)
             self._random = None
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        self.data_seen.update(self._on_cpu, autoencoded=self._weight > 0)
+        self.data_seen.update(self._on_cpu, autoencoded=self._lambda > 0)
         self.data_seen.record_digest(self.global_step)
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:
             self._log_window()
         if self.global_step == self.total_steps:
-            self.trainer.should_stop = True  # by which Lightning validates, and saves, at the end of any budget
+            self.trainer.should_stop = True  # Lightning then validates and saves, whatever the budget
             self._wait()
         self.seconds = time.perf_counter() - self._started
 
     def _log_window(self) -> None:
-        """Logs what has passed since the last line: only here, and where it pauses, does training wait for the device.
+        """Log the steps since the last line. Training waits for the device only here and when it pauses.
 
         Raises:
             UserError: the loss is not a number any more.
         """
-        names = ("loss", "translation", "autoencode", "translation_tokens", "autoencode_tokens")
+        names = ("loss", "target_nll", "source_nll", "target_tokens", "source_tokens")
         sums = dict(zip(names, self._sums(names), strict=True))
         if not math.isfinite(sums["loss"]):
             raise UserError(
@@ -137,28 +137,28 @@ class TranslationModule(lightning.LightningModule):
         now = time.perf_counter()
         values = {
             "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
-            "train/L_MT": sums["translation"] / max(1, sums["translation_tokens"]),
-            "train/lambda": self._weight,
+            "train/L_MT": sums["target_nll"] / max(1, sums["target_tokens"]),
+            "train/lambda": self._lambda,
             "train/lr": self.schedule(self.global_step, self.total_steps),
             "train/tokens_per_second": (tokens - self._window_start[1])
             * self.trainer.world_size
             / (now - self._window_start[0]),
             "train/tokens": float(tokens * self.trainer.world_size),
         }
-        if sums["autoencode_tokens"]:
-            values["train/L_AE"] = sums["autoencode"] / sums["autoencode_tokens"]
+        if sums["source_tokens"]:
+            values["train/L_AE"] = sums["source_nll"] / sums["source_tokens"]
         self.write(values)
         self._window.clear()
         self._window_start = (now, tokens)
 
     def _sums(self, names: Sequence[str]) -> list[float]:
-        """Over the window and all ranks."""
+        """Return the sums of some fields of ``LossParts`` over the logged steps and all ranks."""
         sums = [sum(getattr(parts, name) for parts in self._window) for name in names]
         window = torch.stack([torch.as_tensor(x, dtype=torch.float32, device=self.device) for x in sums])
         return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
 
     def _wait(self) -> None:
-        """For what the device has not done yet, whose time is that of training."""
+        """Wait until the device has finished, so that its time counts as training time."""
         if self.device.type != "cpu":
             torch.accelerator.synchronize(self.device)
 
@@ -168,7 +168,7 @@ class TranslationModule(lightning.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         parts = self.loss(self.model(batch), batch.step_tokens, progress=1.0)
-        self.validation_loss.update(parts.translation / parts.translation_tokens, parts.translation_tokens)
+        self.validation_loss.update(parts.target_nll / parts.target_tokens, parts.target_tokens)
 
     def on_validation_epoch_end(self) -> None:
         loss = self.validation_loss.compute()
@@ -177,37 +177,37 @@ class TranslationModule(lightning.LightningModule):
         self.write({"validation/loss": loss.item(), "validation/perplexity": loss.exp().item()})
 
     def write(self, values: dict[str, float]) -> None:
-        """One line in every log, at this step. (Lightning's own ``log`` repeats a value at every step that follows.)"""
+        """Write one line to every log, at this step. Lightning's own ``log`` would repeat it at later steps."""
         self.latest.update(values)
         for logger in self.loggers:
             logger.log_metrics(values, step=self.global_step)
 
     def on_validation_end(self) -> None:
-        """Validation is no training time, whatever it did."""
+        """Leave the time of validation out of training time."""
         paused = time.perf_counter() - self._paused
         self._window_start = (self._window_start[0] + paused, self._window_start[1])
         self._started += paused
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["tokenizer"] = self.tokenizer
-        checkpoint["consumed"] = all_gather(self.data_seen.state_dict())
+        checkpoint["data_seen"] = all_gather(self.data_seen.state_dict())
         checkpoint["seconds"] = self.seconds
         checkpoint["random"] = all_gather(self._random or random_state(self.device))
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.data_seen.load_state_dict(checkpoint["consumed"][self.global_rank])
+        self.data_seen.load_state_dict(checkpoint["data_seen"][self.global_rank])
         self.seconds = checkpoint["seconds"]
         self._random = checkpoint["random"][self.global_rank]
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
-    """Of the generators that dropout draws from: the host's, and a GPU's own, whichever GPU it is."""
+    """Return the states of the generators that dropout draws from: the CPU's, and that of a GPU if it trains."""
     own = {"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {}
     return {"cpu": torch.get_rng_state(), **own}
 
 
 def set_random_state(state: dict[str, Tensor], device: torch.device) -> None:
-    """Back to a ``random_state`` of this kind of device."""
+    """Restore what ``random_state`` returned for a device of the same kind."""
     torch.set_rng_state(state["cpu"])
     if device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"], device)

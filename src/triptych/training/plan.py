@@ -76,8 +76,18 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
     corpus = instantiate(config.data)
     whole = config_hash(config, corpus.fingerprint, reference=reference)
     training = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=SCORING)
-    folder = find_run(output, whole) or _new_folder(output, run_config, label, whole)
+    folder = run_folder(run_config, whole, label)
     return RunPlan(run_config, corpus, reference, whole, training, folder, sweep, label)
+
+
+def run_folder(run_config: RunConfig, config_hash: str, label: str | None) -> RunFolder:
+    """Return the folder of the run that a hash identifies; a new one if the output has no such run.
+
+    Raises:
+        UserError: the user's name for the run is no plain name, or belongs to another run.
+    """
+    output = Path(run_config.config.output).expanduser()
+    return find_run(output, config_hash) or _new_folder(output, run_config, label, config_hash)
 
 
 def _new_folder(output: Path, run_config: RunConfig, label: str | None, config_hash: str) -> RunFolder:
@@ -91,15 +101,19 @@ def _new_folder(output: Path, run_config: RunConfig, label: str | None, config_h
         raise UserError(f"name={name} is no plain name; use letters, digits, '.', '_' and '-', at most 80 of them.")
     if name and label is None:
         folder = RunFolder(output / name)
-        if folder.path.exists():
-            other = read_record(folder).config_hash
-            raise UserError(
-                f"{folder.path} is another run (its configuration has hash {other}, this one {config_hash}); give "
-                "another name=… or output=…."
-            )
+        require_same_run(folder, config_hash)
         return folder
     default = "-".join(plain_name(run_config.choices[group]) for group in ("model", "data"))
     wanted = "-".join(part for part in (name, label) if part)
     if wanted and not (output / wanted).exists():
         return RunFolder(output / wanted)
     return RunFolder(output / f"{wanted or default}-{config_hash}")
+
+
+def require_same_run(folder: RunFolder, config_hash: str) -> None:
+    """Raise ``UserError`` if a folder exists and holds another run than the one that the hash identifies."""
+    if folder.path.exists() and (other := read_record(folder).config_hash) != config_hash:
+        raise UserError(
+            f"{folder.path} is another run (its configuration has hash {other}, this one {config_hash}); give another "
+            "name=… or output=…."
+        )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
-import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import lightning
@@ -17,6 +18,8 @@ from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
 from triptych.config.search_path import own_folders
+from triptych.errors import UserError
+from triptych.evaluation.run import build_metrics
 from triptych.files import remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
 from triptych.runs import checkpoints, speeds
@@ -41,9 +44,9 @@ from triptych.training.build import (
 from triptych.training.callbacks.save_on_signal import TERMINATED
 from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of
-from triptych.training.distributed import is_rank_zero
+from triptych.training.distributed import is_rank_zero, ranks_started_by
 from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
-from triptych.training.plan import RunPlan, plan_run
+from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.result import training_result
 from triptych.training.scoring import score_run, score_shared_weights
 
@@ -71,11 +74,8 @@ def train_run(
         UserError: something in the configuration does not work.
         RunLocked: another process trains this run, and ``wait`` is False.
     """
-    plan = plan_run(run_config, sweep=sweep, label=label)
-    folder = plan.folder
-    # The other ranks belong to the run of the first one.
-    lock = run_lock(folder.path, plan.config_hash, wait=wait) if is_rank_zero() else nullcontext()
-    with lock:
+    with _locked(plan_run(run_config, sweep=sweep, label=label), wait) as plan:
+        folder = plan.folder
         other_code = started_by_other_code(folder)
         if folder.result.exists():
             logger.info("finished before%s: %s", ", by other code" if other_code else "", folder.path)
@@ -88,6 +88,24 @@ def train_run(
             _train_or_share(plan)
     logger.info("result: %s", folder.result)
     return folder
+
+
+@contextmanager
+def _locked(plan: RunPlan, wait: bool) -> Iterator[RunPlan]:
+    """Hold the locks of a run and of its folder's name; give the plan with the folder as it is found then.
+
+    Two locks, since two runs may be given the same name.
+
+    Raises:
+        RunLocked: another process holds one of them, and ``wait`` is False.
+    """
+    if not is_rank_zero():  # the other ranks belong to the run of the first one
+        yield plan
+        return
+    with run_lock(plan.folder.path, plan.config_hash, wait=wait):
+        folder = run_folder(plan.run_config, plan.config_hash, plan.label)  # another process may have made it
+        with run_lock(folder.path, f"{folder.path.name}.folder", wait=wait):
+            yield replace(plan, folder=folder)
 
 
 def _train_or_share(plan: RunPlan) -> None:
@@ -123,6 +141,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     parts = build_parts(config, plan.corpus, plan.reference)
     check_lengths(config, parts)
     check_checkpoints(config, parts.data.total_steps)
+    build_metrics(config.metric)  # a mistake in one is found now, and not after the training
     trainer = build_trainer(
         config,
         steps=parts.data.total_steps,
@@ -132,28 +151,68 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     )
     device = trainer.strategy.root_device
     compiled = compile_parts(config, parts.module, device)
+    if trainer.is_global_zero:
+        _make_folder(plan)
     trainer.loggers = build_loggers(config, folder)
     for line in parts.report():
         logger.info(line)
     logger.info("run: %s", folder.path)
     status = "failed"
     try:
-        peak_memory = fit(plan, parts, trainer)
-        seen = parts.module.data_seen.across_ranks()
+        if folder.trained.exists():
+            result = json.loads(folder.trained.read_text(encoding="utf-8"))
+            logger.info("going on from step %s", f"{result['train']['steps']:,}")
+        else:
+            result = _fit_and_record(plan, parts, trainer, compiled)
         if trainer.is_global_zero:
-            result = training_result(
-                plan,
-                parts,
-                seen,
-                device=device,
-                processes=trainer.world_size,
-                compiled=compiled,
-                peak_memory=peak_memory,
-            )
-            _finish(plan, result, trainer)
+            _score(plan, result, trainer)
         status = "success"
     finally:
         close_loggers(trainer.loggers, status)
+
+
+def _make_folder(plan: RunPlan) -> None:
+    """Make the run's folder together with its run.json: no process finds the one without the other.
+
+    Raises:
+        UserError: another process has made a run of this name meanwhile.
+    """
+    folder = plan.folder
+    if not folder.path.exists():
+        with replacing(folder.path) as beside:
+            beside.mkdir()
+            write_record(RunFolder(beside), plan.record)
+    elif not folder.record.exists():
+        write_record(folder, plan.record)
+    require_same_run(folder, plan.config_hash)
+
+
+def _fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer, compiled: bool) -> dict[str, Any]:
+    """Train, and write down what was trained: metrics.csv, and trained.json, the result without its scores."""
+    folder, config = plan.folder, plan.run_config.config
+    several = plan.run_config.processes > 1
+    with ranks_started_by(command_of(plan.run_config)) if several else nullcontext():
+        peak_memory = fit(plan, parts, trainer)
+        seen = parts.module.data_seen.across_ranks()
+    if not trainer.is_global_zero:
+        return {}
+    result = training_result(
+        plan,
+        parts,
+        seen,
+        device=trainer.strategy.root_device,
+        processes=trainer.world_size,
+        compiled=compiled,
+        peak_memory=peak_memory,
+    )
+    logged = read_metrics(folder)
+    with replacing(folder.path / "metrics.csv") as beside:
+        logged.to_csv(beside, index=False)
+    write_json(folder.trained, result)
+    with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
+        steady = speeds.steady(logged, result["train"]["tokens_per_second"])
+        speeds.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
+    return result
 
 
 def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
@@ -161,6 +220,9 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
 
     Returns:
         Most bytes that this process has held.
+
+    Raises:
+        UserError: a callback or a logger needs a package that is not installed.
     """
     folder = plan.folder
     if trainer.is_global_zero:
@@ -173,8 +235,6 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         logger.info("going on from step %s", f"{parts.data.first_step:,}")
     device = trainer.strategy.root_device
     reset_peak_memory(device)
-    if plan.run_config.processes > 1:
-        _let_ranks_start(plan.run_config)
     try:
         trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
@@ -183,43 +243,33 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         if isinstance(stop, SystemExit) and stop.code == TERMINATED:
             raise
         raise KeyboardInterrupt from stop
+    except ModuleNotFoundError as error:
+        raise UserError(f"{' '.join(str(error).split())}: install that package, or leave out what needs it.") from error
     return peak_memory_bytes(device)
 
 
 def _describe(plan: RunPlan, parts: TrainingParts) -> None:
-    """Write what the run is into its folder: run.json, the tokenizer, and the configuration with matched sizes."""
+    """Write the tokenizer, and the configuration with matched sizes, into the run's folder."""
     folder = plan.folder
-    folder.path.mkdir(parents=True, exist_ok=True)
     parts.tokenizer.save(folder.tokenizer)
     with replacing(folder.config) as beside:
         OmegaConf.save(OmegaConf.merge(plan.run_config.config, {"model": parts.sizes}), beside)
-    if not folder.record.exists():
-        write_record(folder, plan.record)
 
 
-def _let_ranks_start(run_config: RunConfig) -> None:
-    """Put the command line of this run in ``sys.argv``, from which Lightning starts the other ranks."""
+def command_of(run_config: RunConfig) -> list[str]:
+    """Return the arguments of ``triptych`` that train this run."""
     own = [f"--config-dir={path}" for path in own_folders()]
-    program = str(sys.modules["triptych"].__file__).replace("__init__", "__main__")
-    sys.argv = [program, "train", *run_config.overrides, "hydra.mode=RUN", *own]
+    return ["train", *run_config.overrides, "hydra.mode=RUN", *own]
 
 
-def _finish(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) -> None:
-    """Write down what was trained, score it, and write result.json."""
+def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) -> None:
+    """Score what was trained, and write result.json."""
     config, folder = plan.run_config.config, plan.folder
-    logged = read_metrics(folder)
-    with replacing(folder.path / "metrics.csv") as beside:
-        logged.to_csv(beside, index=False)
-    write_json(folder.trained, result)
     try:
         scores = score_run(config, folder, plan.corpus, trainer.strategy.root_device)
     except KeyboardInterrupt:
         logger.info("stopped; the same command translates again, and does not train again.")
         raise
     write_json(folder.result, {**result, **scores})
-    trained = result["train"]
-    with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
-        steady = speeds.steady(logged, trained["tokens_per_second"])
-        speeds.record(config, plan.corpus.fingerprint, trained["device"], steady)
     for dashboard in trainer.loggers[1:]:
         log_scores(dashboard, scores["test"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -137,19 +138,21 @@ class Piecewise:
 
     def __call__(self, progress: float) -> float:
         """Return the value at a progress in [0, 1]."""
-        left = right = self.points[0]
-        for right in self.points:
-            if right[0] >= progress:
-                break
-            left = right
-        if left[0] >= progress or right[0] <= progress or left == right:
-            return right[1] if right[0] <= progress else left[1]
-        done = (progress - left[0]) / (right[0] - left[0])
-        return left[1] + done * (right[1] - left[1])
+        i = bisect_left([x for x, _ in self.points], progress)  # the first point at or after it
+        if i == len(self.points):
+            return self.points[-1][1]
+        x, y = self.points[i]
+        if i == 0 or x == progress:
+            return y
+        previous_x, previous_y = self.points[i - 1]
+        return previous_y + (progress - previous_x) / (x - previous_x) * (y - previous_y)
 
 
 class Decayed(Piecewise):
-    """The lambda_d of LM4MT (Wang et al. 2021): 1 to alpha over the first beta of training, alpha to 0 over the rest.
+    """The lambda_d of LM4MT (Wang et al. 2021), two lines that meet at (beta, alpha).
+
+        lambda(p) = 1 - (1 - alpha) p / beta           for a progress p <= beta
+        lambda(p) = alpha (1 - p) / (1 - beta)         after it
 
     Args:
         alpha: value where the two lines meet.

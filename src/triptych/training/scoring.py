@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych.data.corpus import VALIDATION, Corpus
 from triptych.data.tokenizer import Tokenizer
-from triptych.evaluation.metrics import Metric
+from triptych.evaluation.run import build_metrics
 from triptych.evaluation.splits import evaluate_split, save_evaluation, split_loss
 from triptych.files import replacing
 from triptych.runs import checkpoints
@@ -41,8 +41,7 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
     run = load(folder.path, checkpoint, str(device))
     validation = split_loss(run.translator, corpus, VALIDATION, config.search_tokens)
-    search, test = instantiate(config.search), {}
-    metrics: dict[str, Metric] = {str(name): instantiate(node) for name, node in config.metric.items()}
+    search, metrics, test = instantiate(config.search), build_metrics(config.metric), {}
     for split in corpus.test_names:
         logger.info("translating %s …", split)
         found = evaluate_split(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from triptych import kernels
 from triptych.contract.batch import Batch
 from triptych.errors import UserError
-from triptych.kernels import dropout, linear_cross_entropy, loop_matmul, lstm, malloc, matmul, precision, rows
+from triptych.kernels import dropout, in_place, linear_cross_entropy, loop_matmul, lstm, malloc, matmul, precision, rows
 from triptych.training.loss import TranslationLoss
 
 ARCHITECTURES = [
@@ -26,6 +27,7 @@ ARCHITECTURES = [
     "rnn_luong",
     "rnn_luong model.input_feeding=true model.score=general",
     "rnn model.cell=gru",
+    "convs2s",
     "hybrid",
     "hybrid model/encoder=transformer model/decoder=rnn",
 ]
@@ -94,18 +96,64 @@ def test_padded_lstm(both: bool) -> None:
 def test_products_of_a_loop() -> None:
     first, matrix, memory = torch.randn(3, 5), torch.randn(5, 5), torch.randn(3, 5, 5)
 
-    def run(make: Callable[..., loop_matmul.LoopProducts]) -> list[Tensor]:
+    def run(products: Callable[..., AbstractContextManager[Tensor]]) -> list[Tensor]:
         def loop(first: Tensor, matrix: Tensor, memory: Tensor) -> Tensor:
-            product = make([matrix.T, memory])
-            x = product.begin(first)
-            for _ in range(4):
-                x = torch.tanh(product(x, matrix.T) + product(x.unsqueeze(1), memory).squeeze(1))
+            with products([matrix.T, memory], first) as x:
+                for _ in range(4):
+                    x = torch.tanh(
+                        loop_matmul.matmul(x, matrix.T) + loop_matmul.matmul(x.unsqueeze(1), memory).squeeze(1)
+                    )
             return x
 
         return values_and_gradients(loop, first, matrix, memory)
 
-    plain = run(loop_matmul.LoopMatmulReference)
-    torch.testing.assert_close(run(loop_matmul.LoopMatmul), plain, rtol=1e-5, atol=1e-6)
+    plain = run(loop_matmul.loop_products_reference)
+    torch.testing.assert_close(run(loop_matmul.loop_products), plain, rtol=1e-5, atol=1e-6)
+
+
+def test_products_after_a_loop_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise Refused
+
+    monkeypatch.setattr(loop_matmul._Product, "forward", refuse)
+    x, matrix = torch.randn(3, 5, requires_grad=True), torch.randn(5, 5)
+
+    def loop() -> None:
+        with loop_matmul.loop_products([matrix], x) as start:
+            loop_matmul.matmul(start, matrix)
+
+    with pytest.raises(Refused):
+        loop()
+    assert torch.equal(loop_matmul.matmul(x, matrix), x @ matrix)
+    with torch.no_grad():
+        loop()
+    with kernels.use("reference"):
+        loop()
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_cells_in_place(cell: str) -> None:
+    gates, parts = (4, 2) if cell == "lstm" else (3, 1)
+    inputs, state = torch.randn(3, gates * 5), torch.randn(parts, 3, 5)
+    weight, bias = torch.randn(gates * 5, 5), torch.randn(gates * 5)
+
+    def run(function: in_place.Cell) -> list[Tensor]:
+        return values_and_gradients(
+            lambda x, state, *of: torch.stack(function(x, state.unbind(), *of)), inputs, state, weight, bias
+        )
+
+    fast, plain = run(getattr(in_place, f"{cell}_cell")), run(getattr(in_place, f"{cell}_cell_reference"))
+    torch.testing.assert_close(fast, plain, rtol=0, atol=0)
+
+
+def test_tanh_in_place() -> None:
+    x, y = torch.randn(3, 1, 5), torch.randn(4, 5)
+    fast = values_and_gradients(in_place.tanh_of_sum, x, y)
+    torch.testing.assert_close(fast, values_and_gradients(in_place.tanh_of_sum_reference, x, y), rtol=0, atol=0)
+    x, bias = torch.randn(3, 5), torch.randn(5)
+    fast = values_and_gradients(lambda x, bias: in_place.biased_tanh(x * 2, bias), x, bias)
+    plain = values_and_gradients(lambda x, bias: in_place.biased_tanh_reference(x * 2, bias), x, bias)
+    torch.testing.assert_close(fast, plain, rtol=0, atol=0)
 
 
 def test_dropout_scales_alike() -> None:

@@ -20,6 +20,7 @@ BATCH = random_batch([(5, 4), (2, 6), (7, 3)])
         ("rnn_luong model.input_feeding=true", {"cross": 1}),
         ("rnn_bahdanau", {"cross": 1}),
         ("rnn_none", {}),
+        ("convs2s model.decoder_layers=2", {"cross": 2}),
         ("hybrid", {"decoder": 1, "cross": 1}),
         ("hybrid model/encoder=transformer model/decoder=rnn", {"encoder": 1, "cross": 1}),
     ],

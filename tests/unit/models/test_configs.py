@@ -11,11 +11,17 @@ from conftest import VOCABULARY, compose_train
 from triptych.config.types import check_types
 from triptych.errors import UserError
 from triptych.layers.blocks import Block
+from triptych.models.convs2s import ConvS2S, ConvS2SConfig
 from triptych.models.lm4mt import LM4MT, LM4MTConfig
 from triptych.models.rnn import RNN, RNNConfig
 from triptych.models.transformer import EncoderDecoderConfig, Transformer
 
-MODELS = [("transformer", Transformer, EncoderDecoderConfig), ("rnn", RNN, RNNConfig), ("lm4mt", LM4MT, LM4MTConfig)]
+MODELS = [
+    ("transformer", Transformer, EncoderDecoderConfig),
+    ("rnn", RNN, RNNConfig),
+    ("lm4mt", LM4MT, LM4MTConfig),
+    ("convs2s", ConvS2S, ConvS2SConfig),
+]
 
 
 @pytest.mark.parametrize(("name", "model", "config"), MODELS)

@@ -37,6 +37,8 @@ OPTIONS = [
     "rnn_bahdanau attention_layer=bottom encoder_layers=3 decoder_layers=3 residual=true bidirectional=first",
     "rnn_luong score=dot bidirectional=none tying=decoder encoder_layers=2",
     "rnn_none bidirectional=first encoder_layers=2 tying=none",
+    "convs2s positions=none kernel_size=5 embedding_size=12 hidden_size=20 encoder_layers=3 tying=none",
+    "convs2s kernel_size=1 max_length=9 tying=decoder decoder_layers=3",
     "hybrid /encoder=rnn /decoder=rnn",
     "hybrid /encoder=transformer /decoder=transformer",
     "hybrid /encoder=transformer /decoder=rnn",
@@ -44,6 +46,11 @@ OPTIONS = [
     "hybrid /encoder=transformer /decoder=rnn decoder.attention=luong decoder.score=dot decoder.input_feeding=true",
     "hybrid /encoder=rnn /decoder=rnn encoder.cell=gru encoder.num_layers=3 decoder.attention=luong",
     "hybrid /encoder=rnn /decoder=rnn decoder.cell=gru tying=none",
+    "hybrid /encoder=convs2s /decoder=convs2s decoder.kernel_size=4 decoder.hidden_size=10",
+    "hybrid /encoder=convs2s /decoder=transformer",
+    "hybrid /encoder=convs2s /decoder=rnn decoder.attention=luong decoder.input_feeding=true",
+    "hybrid /encoder=rnn /decoder=convs2s decoder.num_layers=2",
+    "hybrid /encoder=transformer /decoder=convs2s decoder.positions=none",
     "hybrid encoder.bidirectional=none encoder.hidden_size=20 decoder.positions=learned decoder.norm_position=post",
 ]
 """Choices that no preset makes, after the name of the YAML they are made in; one of a group begins with a slash."""

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import PAD, Vocabulary
 from triptych.errors import UserError
-from triptych.kernels.loop_matmul import LoopMatmul
+from triptych.kernels.loop_matmul import loop_products, matmul
 from triptych.kernels.lstm import has_padded_lstm
 from triptych.layers.encoder_decoder import Memory
 from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder, RecurrentLayer
@@ -69,7 +69,7 @@ def test_steps_are_those_of_torch(cell: str) -> None:
     for name, parameter in theirs.named_parameters():
         parameter.data.copy_(getattr(layer.rnn, f"{name}_l0"))
     x, *state = (torch.randn(3, size, requires_grad=True) for size in (5, *[7] * layer.num_states))
-    found = layer.step(layer.input_gates(x, layer.weights), tuple(state), layer.weights)
+    found = layer.step(layer.preactivations(x, layer.weights), tuple(state), layer.weights)
     expected = theirs(x, tuple(state) if cell == "lstm" else state[0])
     expected = expected if cell == "lstm" else (expected,)
     weights = [torch.randn(3, 7) for _ in found]
@@ -86,7 +86,7 @@ def test_fused_layer_and_steps_agree(cell: str) -> None:
     x, state = torch.randn(3, 4, 5), tuple(torch.randn(3, 7) for _ in range(layer.num_states))
     outputs, last = layer(x, state)
     for t in range(4):
-        state = layer.step(layer.input_gates(x[:, t], layer.weights), state, layer.weights)
+        state = layer.step(layer.preactivations(x[:, t], layer.weights), state, layer.weights)
         torch.testing.assert_close(state[0], outputs[:, t], rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(state, last, rtol=1e-5, atol=1e-6)
 
@@ -145,7 +145,7 @@ def test_sentences_are_read_alike_with_padding_and_without(bidirectional: str) -
 
 @pytest.mark.parametrize("score", SCORES)
 def test_attention_is_its_formula(score: str) -> None:
-    size = 6 if "dot" in score else 9
+    size = 6 if SCORES[score].needs_equal_sizes else 9
     attention = RNNAttention(score=score, query_size=6, memory_size=size)
     query, memory = (torch.randn(2, *sizes, requires_grad=True) for sizes in ((3, 6), (5, size)))
     lengths = (5, 2)
@@ -201,9 +201,8 @@ def test_products_of_a_loop_in_half_precision_are_summed_in_single() -> None:
     matrix = torch.randn(8, 8, generator=generator, requires_grad=True)
     first = torch.randn(4, 8, generator=generator, requires_grad=True)
     with torch.autocast("cpu", torch.bfloat16):
-        matmul = LoopMatmul([matrix.T])
-        x = matmul.begin(first)
-        steps = [matmul(x * (1 + i / 100), matrix.T) for i in range(200)]
+        with loop_products([matrix.T], first) as x:
+            steps = [matmul(x * (1 + i / 100), matrix.T) for i in range(200)]
         assert {step.dtype for step in steps} == {torch.bfloat16}
     sum(step.float().sum() for step in steps).backward()
     expected = sum((first.detach() * (1 + i / 100)).sum(0) for i in range(200)).expand(8, 8)
@@ -335,7 +334,7 @@ def test_learns_to_copy(attention: str) -> None:
         ({"cell": "elman"}, "model.cell=elman is unknown; choose one of lstm, gru."),
         ({"bidirectional": "last"}, "model.bidirectional=last is unknown; choose one of all, first, none."),
         ({"attention": "global"}, "model.attention=global is unknown; choose one of none, bahdanau, luong."),
-        ({"attention": "luong", "score": "additive"}, "choose one of dot, general, concat, scaled_dot."),
+        ({"attention": "luong", "score": "additive"}, f"choose one of {', '.join(LUONG_SCORES)}."),
         ({"score": "dot"}, "model.score=dot belongs to model.attention=luong"),
         ({"attention": "none", "score": "dot"}, "model.attention=none has no choice; set model.score=null."),
         ({"input_feeding": True}, "model.input_feeding=true needs model.attention=luong, not bahdanau"),

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
-from triptych.layers.attention import MultiHeadAttention, attend, attend_with_weights
+from triptych.layers.attention import MultiHeadAttention, dot_product_attention, dot_product_attention_with_weights
 from triptych.layers.blocks import Block, FeedForward
 from triptych.layers.positions import rotate, rotations, sinusoid
 from triptych.layers.sequence_layout import SequenceLayout
@@ -124,10 +124,10 @@ def test_paths_of_attention_agree(causal: bool) -> None:
         mask[..., 0] = True
 
     def run(query: Tensor) -> Tensor:
-        return attend(query, key, value, mask=mask, causal=causal, dropout=0.0)
+        return dot_product_attention(query, key, value, mask=mask, causal=causal, dropout=0.0)
 
     fused, trained = run(query), run(query.clone().requires_grad_())
-    shown, weights = attend_with_weights(query, key, value, mask=mask, causal=causal, dropout=0.0)
+    shown, weights = dot_product_attention_with_weights(query, key, value, mask=mask, causal=causal, dropout=0.0)
     torch.testing.assert_close(fused, shown, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(fused, trained, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(weights @ value, fused, rtol=1e-5, atol=1e-5)

@@ -30,9 +30,9 @@ def test_hand_computed_joint_loss() -> None:
     parts = TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=HALF)(prediction, torch.tensor([2, 1]), 0.3)
     expected = 0.5 * (nll_0 + nll_1) / 2 + 0.9 * nll_2 + 0.1 * smooth_2
     assert parts.loss.item() == pytest.approx(expected, rel=1e-6)
-    assert parts.translation.item() == pytest.approx(nll_2, rel=1e-6)
-    assert parts.autoencode.item() == pytest.approx(nll_0 + nll_1, rel=1e-6)
-    assert (parts.translation_tokens, parts.autoencode_tokens, parts.weight) == (1, 2, 0.5)
+    assert parts.target_nll.item() == pytest.approx(nll_2, rel=1e-6)
+    assert parts.source_nll.item() == pytest.approx(nll_0 + nll_1, rel=1e-6)
+    assert (parts.target_tokens, parts.source_tokens, parts.lambda_) == (1, 2, 0.5)
 
 
 @pytest.mark.parametrize(("num_source", "tokens"), [(2, 3), (0, 1)])

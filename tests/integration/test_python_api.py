@@ -1,0 +1,134 @@
+"""The Python API: several times in one process, in a thread, in a notebook, within a program that uses Hydra itself."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from pathlib import Path
+
+import hydra
+import pytest
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+import triptych
+from triptych.config.search_path import conf_dir
+from triptych.errors import UserError
+
+TINY = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=100", "tokenizer=char", "model=rnn_none"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Overrides that share a cache and an output."""
+    folder = tmp_path_factory.mktemp("api")
+    return [f"cache={folder / 'cache'}", f"output={folder / 'runs'}"]
+
+
+@pytest.fixture(scope="module")
+def run(place: list[str]) -> triptych.Run:
+    return triptych.train(*TINY, *place, "name=first")
+
+
+def test_a_run_and_what_it_gives(run: triptych.Run) -> None:
+    assert run.folder.name == "first"
+    assert run.result["train"]["steps"] == 2
+    assert "validation/loss" in run.metrics
+    assert len(run.translate(["The dog sleeps.", ""])) == 2
+    assert run.score(["The dog sleeps."], ["Le chien dort."])[0] < 0
+    assert OmegaConf.to_container(run.config, resolve=True)["model"] is not None  # type: ignore[index,call-overload]
+
+
+def test_the_second_time_it_is_loaded(
+    run: triptych.Run, place: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, argv = (run.folder / "result.json").stat().st_mtime_ns, sys.argv
+    caplog.set_level(logging.INFO, "triptych")
+    monkeypatch.setattr(logging.getLogger("triptych"), "propagate", True)
+    assert triptych.train(*TINY, *place, "name=another").folder == run.folder
+    assert (run.folder / "result.json").stat().st_mtime_ns == before
+    assert sum("finished before" in message for message in caplog.messages) == 1
+    assert sys.argv is argv
+
+
+def test_sweep_forecast_and_report(run: triptych.Run, place: list[str], tmp_path: Path) -> None:
+    output = f"output={tmp_path / 'sweep'}"
+    arms = [*TINY, *place, "seed=1,2", output]
+    assert len(triptych.forecast(*arms)) == 2
+    for _ in range(2):
+        assert [one.config.seed for one in triptych.sweep(*arms)] == [1, 2]
+    assert {path.name for path in (tmp_path / "sweep").glob("seed_*")} == {"seed_1", "seed_2"}
+    assert len(triptych.report(tmp_path / "sweep")) == 1, "seeds of one arm are a row"
+    assert len(triptych.report(run.folder.parent)) == 1
+
+
+def test_evaluate_takes_search_metrics_and_checkpoint(run: triptych.Run) -> None:
+    again = triptych.evaluate(run, split="test")
+    then = run.result["test"]["test"]
+    assert {key: again[key] for key in then if key != "seconds"} == {key: then[key] for key in then if key != "seconds"}
+    found = triptych.evaluate(run.folder, "checkpoint=last", "metric=[ter]", "search=greedy", split="validation")
+    assert (found["checkpoint"], found["beam_size"], "ter" in found, "bleu" in found) == ("last", 1, True, False)
+    for overrides, words in (
+        (["search.n_best=2"], "search.n_best=2 is for"),
+        (["checkpoint=nosuch"], "has no checkpoint 'nosuch'"),
+        (["search.beam=2"], "did you mean search.beam_size"),
+    ):
+        with pytest.raises(UserError, match=words):
+            triptych.evaluate(run, *overrides, split="test")
+
+
+def test_mistakes_are_one_sentence(place: list[str]) -> None:
+    for overrides, words in (
+        (["model=lm4nt"], "model=lm4nt is unknown"),
+        (["experiment=architectures"], "names several runs; use triptych.sweep"),
+        (["seed=1,2"], "seed=1,2 names several values"),
+        (["metric.bleu.tokenize=nosuch", "name=mistake"], "metric.bleu.tokenize=nosuch is unknown"),
+    ):
+        with pytest.raises(UserError, match=words):
+            triptych.train(*TINY, *place, *overrides)
+    assert not Path(place[1].partition("=")[2], "mistake").exists(), "it was found before training"
+
+
+def test_in_a_thread(place: list[str]) -> None:
+    found: list[triptych.Run] = []
+    thread = threading.Thread(target=lambda: found.append(triptych.train(*TINY, *place, "name=thread", "seed=7")))
+    thread.start()
+    thread.join()
+    assert found[0].result["seed"] == 7
+
+
+def test_in_a_cell_of_a_notebook(place: list[str]) -> None:
+    cell = "import triptych\nrun = triptych.train(*given)\nfound = triptych.sweep(*given, 'seed=1,8')\n"
+    names: dict[str, object] = {"given": [*TINY, *place]}
+    for _ in range(2):
+        exec(compile(cell, "<cell>", "exec"), names)
+    assert [one.config.seed for one in names["found"]] == [1, 8]  # type: ignore[attr-defined]
+
+
+def test_within_a_program_of_hydra(place: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["program", "run=mine", "~search"])
+    found: list[object] = []
+
+    def program(config: DictConfig) -> None:
+        found.extend([triptych.train(*TINY, *place), *triptych.sweep(*TINY, *place, "seed=1,8")])
+        found.append(HydraConfig.get().overrides.task)
+
+    hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="translate")(program)()
+    assert len(found) == 4
+    assert found[-1] == ["run=mine", "~search"]
+
+
+def test_early_stopping_ends_a_training_for_good(place: list[str]) -> None:
+    """A run that was stopped early and not scored is scored, and not trained on."""
+    stop = [
+        "callbacks=[early_stopping]",
+        "callbacks.early_stopping.patience=1",
+        "callbacks.early_stopping.min_delta=99",
+    ]
+    given = [*TINY, *place, *stop, "name=stopped", "budget.steps=8"]
+    run = triptych.train(*given)
+    assert run.result["train"]["steps"] == 4
+    (run.folder / "result.json").unlink()
+    assert triptych.train(*given).result["train"]["steps"] == 4

@@ -1,0 +1,34 @@
+"""Mistakes that a configuration shows before any text is read."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import compose_train
+
+from triptych.config.validation import check
+from triptych.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (
+            ["+callbacks.own._target_=no_such_module.Own"],
+            "callbacks.own._target_=no_such_module.Own cannot be imported",
+        ),
+        (["+callbacks.own.every=3"], "callbacks.own has no _target_"),
+        (["model._target_=no_such_module.Own"], "model._target_=no_such_module.Own cannot be imported"),
+        (["optimizer.optimizer._target_=torch.optim.Own"], "optimizer.optimizer._target_=torch.optim.Own cannot be"),
+        (["metric.bleu._target_=triptych.Own"], "metric.bleu._target_=triptych.Own cannot be imported"),
+        (["+trainer.enable_checkpointing=false"], "trainer.enable_checkpointing cannot be set"),
+        (["+trainer.fast_dev_run=true"], "trainer.fast_dev_run cannot be set"),
+        (["+trainer.log_every_n_steps=5"], "trainer.log_every_n_steps is set by log_every"),
+        (["+trainer.devices=2"], "trainer.devices is set by strategy"),
+    ],
+)
+def test_a_mistake_is_named(overrides: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UserError) as refused:
+        check(compose_train("scale=smoke", *overrides))
+    assert words in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,75 @@
+"""What identifies a run, and what it is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from triptych.config.composition import compose_run
+from triptych.runs.identity import SCORING, config_hash, display_overrides, identifying_overrides, short_label
+
+SMOKE = ["scale=smoke", "model=transformer"]
+
+
+def hashes(*overrides: str) -> tuple[str, str]:
+    config = compose_run([*SMOKE, *overrides]).config
+    return config_hash(config, "text"), config_hash(config, "text", leaving_out=SCORING)
+
+
+@pytest.mark.parametrize(
+    "override", ["name=x", "output=x", "cache=x", "logger=wandb", "+data.dir=x", "hydra.verbose=true"]
+)
+def test_what_computes_the_same_is_the_same_run(override: str) -> None:
+    assert hashes(override) == hashes()
+
+
+@pytest.mark.parametrize(
+    "override", ["metric=[ter]", "metric.bleu.lowercase=true", "search=greedy", "search_tokens=99", "length_edges=[9]"]
+)
+def test_what_only_scores_shares_the_training(override: str) -> None:
+    (whole, training), (same_whole, same_training) = hashes(override), hashes()
+    assert whole != same_whole
+    assert training == same_training
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "seed=2",
+        "callbacks=[early_stopping]",
+        "trainer.gradient_clip_val=0.5",
+        "+trainer.deterministic=true",
+        "strategy.kernels=reference",
+        "checkpoint.keep=2",
+        "validation.every=3",
+        "model.dropout=0.3",
+    ],
+)
+def test_what_changes_the_training_makes_another(override: str) -> None:
+    assert all(one != other for one, other in zip(hashes(override), hashes(), strict=True))
+
+
+def test_the_text_and_the_reference_count() -> None:
+    config = compose_run(SMOKE).config
+    assert (
+        len({config_hash(config, "text"), config_hash(config, "other"), config_hash(config, "text", reference={})}) == 3
+    )
+
+
+def test_overrides_that_identify_and_how_they_are_shown() -> None:
+    given = ["model=lm4mt", "output=x", "name=y", "+study.name=s", "hydra.mode=RUN", "data.dir=/far/away", "++seed=2"]
+    assert identifying_overrides(given) == ["model=lm4mt", "data.dir=/far/away", "++seed=2"]
+    assert display_overrides(given) == ["model=lm4mt", "data.dir=away", "++seed=2"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "label"),
+    [
+        (["model=lm4mt", "loss.autoencode.alpha=0.1"], "lm4mt-alpha_0.1"),
+        (["arm=table3/base", "seed=2"], "base-seed_2"),
+        (["metric=[bleu,chrf]"], "metric_bleu_chrf"),
+        (["model/encoder=rnn"], "model_encoder_rnn"),
+        ([], ""),
+    ],
+)
+def test_labels_are_names_of_folders(overrides: list[str], label: str) -> None:
+    assert short_label(overrides) == label
