@@ -1,102 +1,28 @@
-"""triptych export: CTranslate2 computes what we compute."""
+"""`triptych export` writes a run in CTranslate2's form, and compares the two."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
-import torch
-from conftest import build_model
-
-from triptych.commands import cli
-from triptych.data.directions import Directions
-from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
-from triptych.decoding.search import Search
-from triptych.decoding.translator import Translator
-from triptych.errors import UserError
-from triptych.export.ctranslate2 import compare_ctranslate2, to_ctranslate2
+from conftest import triptych
 
 pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
-LINES = ["a cat sees the dog", "the dogs sleep", "a bird"]
-SEARCH = Search(beam_size=3, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=5, n_best=1)
 
 
-class Text:
-    languages = ("en", "fr")
-    splits: ClassVar = {"train": (LINES * 20, ["un chat voit le chien", "les chiens dorment", "un oiseau"] * 20)}
+def test_the_command(tmp_path: Path) -> None:
+    def command(*arguments: str) -> tuple[int, str, str]:
+        done = triptych(*arguments, cwd=tmp_path)
+        return done.returncode, done.stdout, done.stderr
 
-
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    trainer = SentencePieceTrainer(
-        algorithm="bpe", joint=True, byte_fallback=False, vocab_size=60, train_lines=None, sampling=0.0
-    )
-    return trainer.fit(Text(), tmp_path_factory.mktemp("cache"))
-
-
-def translator(tokenizer: Tokenizer, *options: str) -> Translator:
-    model = build_model(*options, vocabulary=tokenizer.vocabulary).float()
-    directions = Directions.of(None, "en", "fr", None)
-    return Translator(model=model, tokenizer=tokenizer, directions=directions, search=SEARCH)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "",
-        "positions=sinusoidal encoder_layers=2",
-        "positions=sinusoidal_concatenated norm_position=post activation=gelu tying=decoder",
-        "positions=learned max_length=64 norm=rms activation=swiglu bias=false tying=none",
-        "positions=none decoder_layers=3",
-        "positions=rope d_k=6 d_v=6",
-    ],
-)
-def test_log_probabilities_are_ours(tokenizer: Tokenizer, options: str, tmp_path: Path) -> None:
-    trained = translator(tokenizer, "model=transformer", *[f"model.{option}" for option in options.split()])
-    to_ctranslate2(trained, tmp_path / "model")
-    found = compare_ctranslate2(trained, tmp_path / "model", LINES, SEARCH)
-    assert found.sentences == 3
-    assert found.difference < 1e-4
-
-
-def test_a_model_that_computes_another_thing_is_noticed(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    trained = translator(tokenizer, "model=transformer")
-    to_ctranslate2(trained, tmp_path / "model")
-    with torch.no_grad():
-        trained.model.decoder.norm.weight.mul_(1.01)
-    assert compare_ctranslate2(trained, tmp_path / "model", LINES, SEARCH).difference > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["model=rnn_luong"], "CTranslate2 cannot run RNN"),
-        (["model=lm4mt"], "CTranslate2 cannot run LM4MT"),
-        (["model=transformer", "model.d_k=10", "model.d_v=6"], r"model\.d_k=10 and model\.d_v=6"),
-    ],
-)
-def test_what_it_has_no_form_for_is_refused(
-    tokenizer: Tokenizer, options: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match=message):
-        to_ctranslate2(translator(tokenizer, *options), tmp_path / "model")
-    assert not (tmp_path / "model").exists()
-
-
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def command(*arguments: str) -> int:
-        monkeypatch.setattr("sys.argv", ["triptych", *arguments])
-        return cli.main()
-
-    monkeypatch.chdir(tmp_path)
     short = ["budget.steps=4", "validation.every=4", "log_every=1"]
-    assert command("train", "scale=smoke", "output=runs", "cache=cache", *short) == 0
+    assert command("train", "scale=smoke", "output=runs", "cache=cache", *short)[0] == 0
     (run,) = (tmp_path / "runs").glob("[!.]*")
-    assert command("export", f"run={run}", "output=exported") == 0
-    assert "log-probabilities of our translations: the same within" in capsys.readouterr().out
+    status, shown, _ = command("export", f"run={run}", "output=exported")
+    assert status == 0
+    assert "log-probabilities of our translations: the same within" in shown
     assert {"model.bin", "joint.model"} <= {path.name for path in (tmp_path / "exported").iterdir()}
-    assert command("export", f"run={run}", "output=exported") == 2
-    error = capsys.readouterr().err
+    status, _, error = command("export", f"run={run}", "output=exported")
+    assert status == 2
     assert error.count("\n") == 1
     assert "output=exported is there already" in error

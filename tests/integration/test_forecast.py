@@ -17,11 +17,9 @@ from conftest import compose_train, triptych
 from hydra.utils import instantiate
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych.accounting import peaks
 from triptych.config import schema
 from triptych.contract.batch import Batch
 from triptych.data.batching import Stream
-from triptych.errors import UserError
 from triptych.layers import sequence_layout as packing
 from triptych.runs import speeds
 from triptych.sweeps.forecast import UTILISATION, estimate
@@ -129,8 +127,3 @@ def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.
     found = measured_speed(config, parts, 4)
     steps = [int(window.tokens.sum()) for window in islice(parts.data.stream.windows(), 4)]
     assert found == statistics.median(steps[1:])
-
-
-def test_an_unknown_peak() -> None:
-    with pytest.raises(UserError, match="abacus"):
-        peaks.datasheet_peak("abacus")

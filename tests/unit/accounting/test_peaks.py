@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from triptych.accounting import peaks
+from triptych.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,8 @@ def test_a_measured_rate_is_that_of_the_fastest_product(monkeypatch: pytest.Monk
     seconds = iter([90.0, 3.0, 2.0, *range(4, 21)])
     monkeypatch.setattr(peaks, "_seconds_of_product", lambda matrix: next(seconds))
     assert peaks.measured_peak.__wrapped__(torch.device("cpu"), torch.float32)[0] == 2 * 1024**3 / 2.0
+
+
+def test_an_unknown_peak() -> None:
+    with pytest.raises(UserError, match="abacus"):
+        peaks.datasheet_peak("abacus")
