@@ -225,17 +225,17 @@ def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
 
 def test_weights_that_are_shared_are_trained_once(home: Path) -> None:
     folder = place(home, "shared")
-    kept = ["checkpoint.keep=3", "checkpoint.average=1,3", "search.beam_size=1,2"]
-    done = triptych("train", "-m", *TINY, *kept, cwd=folder)
+    often = [*TINY, "validation.every=2", "checkpoint.keep=3"]
+    done = triptych("train", "-m", *often, "checkpoint.average=1,3", "search.beam_size=1,2", cwd=folder)
     assert done.returncode == 0, done.stderr
     results = [json.loads(path.read_text()) for path in folder.glob("runs/*/result.json")]
     assert len({result["config_hash"] for result in results}) == 4
     assert len({result["training_hash"] for result in results}) == 1
     assert sum("weights_of" in result for result in results) == 3
-    alone = triptych("train", *TINY, "checkpoint.keep=3", "checkpoint.average=3", "search.beam_size=2", cwd=folder)
+    alone = triptych("train", *often, "checkpoint.average=3", "search.beam_size=2", cwd=folder)
     assert "finished before" in alone.stdout
     again = place(home, "alone")
-    triptych("train", *TINY, "checkpoint.keep=3", "checkpoint.average=3", "search.beam_size=2", cwd=again)
+    triptych("train", *often, "checkpoint.average=3", "search.beam_size=2", cwd=again)
     (one,) = figures(again).values()
     assert one in figures(folder).values()
 

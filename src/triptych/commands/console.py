@@ -12,7 +12,7 @@ from triptych.training.distributed import is_rank_zero
 def show_messages() -> None:
     """Send the messages of this process to the terminal, once however often it is called. Only rank 0 shows them."""
     log = logging.getLogger("triptych")
-    if log.handlers:
+    if any(isinstance(handler, _Show) for handler in log.handlers):
         return
     log.setLevel(logging.INFO)
     log.propagate = False
