@@ -55,7 +55,7 @@ FEWEST = 30
 
 
 class Bench:
-    """The parts, each of which returns what it measured.
+    """The parts of the benchmark. Each returns its measurements.
 
     Args:
         work: for the peer's environment and the runs; runs that are there are of other code, and are removed.
@@ -198,7 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
     parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
-    parser.add_argument("--rounds", type=int, default=3, help="turns, of which medians are given (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of turns; their medians are reported (3)")
     parser.add_argument("--updates", type=int, default=40, help="of a training whose speed is measured (40)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"what is measured ({', '.join(PARTS)})")
     arguments = parser.parse_args()

@@ -132,7 +132,7 @@ def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[li
 
 
 def _refuse_several_experiments(overrides: Sequence[str]) -> None:
-    """Raise ``UserError`` for a sweep over experiments, each of which names arms of its own."""
+    """Raise ``UserError`` for a sweep over several experiments: every experiment names its own arms."""
     for override in overrides:
         key, _, value = override.partition("=")
         if key == "experiment" and "," in value:

@@ -97,7 +97,7 @@ class Block(nn.Module):
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
 
     def project_memory(self, memory: Tensor, layout: SequenceLayout) -> ProjectedMemory:
-        """Return the keys and values by which this block attends to a memory's rows (R, memory_size)."""
+        """Project a memory's rows (R, memory_size) to the keys and values of this block's attention."""
         assert self.cross_attention is not None
         return self.cross_attention.project(memory, layout)
 

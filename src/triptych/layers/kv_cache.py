@@ -19,7 +19,7 @@ class KVCache:
     """The keys and values of one layer, with room for more, which is doubled when it is used up.
 
     Attributes:
-        key: (A, H, room, d_k), of which the first L positions are taken; None before the first.
+        key: (A, H, room, d_k). The first L positions are in use. None before the first.
         value: (A, H, room, d_v), likewise.
         length: L.
     """
