@@ -24,7 +24,7 @@ class Memory:
     """What an encoder makes of the sources.
 
     Attributes:
-        vectors: a vector per source token, padded (B, S, M) or end to end (R, M): as the encoder has them.
+        vectors: a vector per source token, padded (B, S, M) or packed (R, M): as the encoder has them.
         layout: of the sources.
         final_states: the last state of each layer, from the bottom; empty for an encoder that has none.
         embedded: (B, S, M) the embedded tokens that ``vectors`` were made of, where a decoder may add them to what it
@@ -40,7 +40,7 @@ class Memory:
         """Return the vectors as (B, S, M). What stands on padding says nothing."""
         return self.vectors if self.vectors.dim() == 3 else self.layout.pad(self.vectors)
 
-    def end_to_end(self) -> Tensor:
+    def packed(self) -> Tensor:
         """Return the vectors as rows (R, M)."""
         return self.vectors if self.vectors.dim() == 2 else self.layout.unpad(self.vectors)
 

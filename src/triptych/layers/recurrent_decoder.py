@@ -240,7 +240,7 @@ class RecurrentDecoder(Decoder):
         """One step of Luong et al. 2015, with input feeding. The query is the state after the step.
 
             s_i = f(s_{i-1}, [y_{i-1}; hidden_{i-1}])         section 3.3
-            alpha_ij = softmax_j(score(s_i, h_j))             equations 7 and 8
+            alpha_ij = softmax_j(score(s_i, h_j))             equation 7; scores in section 3.1
             c_i = sum_j alpha_ij h_j                          section 3.1
             hidden_i = tanh(W_o [s_i; c_i])                   equation 5
 

@@ -110,7 +110,7 @@ class CausalBlocks(Blocks):
             memory: of the encoder, if the blocks attend to one.
             kv_caches: of each block, to which keys and values are added.
         """
-        memory = None if memory is None else replace(memory, vectors=memory.end_to_end())
+        memory = None if memory is None else replace(memory, vectors=memory.packed())
         for block, kv_cache in zip(self, kv_caches or [None] * len(self.blocks), strict=True):
             projected = None if memory is None else block.project_memory(memory.vectors, memory.layout)
             x = block(x, layout, kv_cache, projected)
@@ -172,7 +172,7 @@ class TransformerDecoder(CausalBlocks, Decoder):
         return self.norm(layout.without_filling(self.run(x, layout, memory)))
 
     def start(self, memory: Memory) -> DecoderState:
-        mask, vectors = memory.layout.is_token, memory.end_to_end()
+        mask, vectors = memory.layout.is_token, memory.packed()
         sentence = {"memory_mask": mask[:, None, None], "position": vectors.new_zeros(len(mask), dtype=torch.long)}
         for i, block in enumerate(self):
             key, value, _ = block.project_memory(vectors, memory.layout)
