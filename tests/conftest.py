@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 import random
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -72,16 +74,21 @@ def triptych_process(
 
 def compose_train(*overrides: str) -> DictConfig:
     """conf/train.yaml with overrides."""
+    return copy.deepcopy(_compose_train(*overrides))
+
+
+@cache
+def _compose_train(*overrides: str) -> DictConfig:
     schema.register()
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         return compose("train", overrides=list(overrides))
 
 
-def build_model(*overrides: str, vocabulary: Vocabulary = VOCABULARY) -> TranslationModel:
+def build_model(*overrides: str, vocabulary: Vocabulary = VOCABULARY, **sizes: int) -> TranslationModel:
     """A freshly initialised model in evaluation mode, of double precision."""
     torch.manual_seed(0)
     config = compose_train("scale=smoke", *overrides)
-    return instantiate(config.model, vocabulary=vocabulary).eval().double()
+    return instantiate(config.model, vocabulary=vocabulary, **sizes).eval().double()
 
 
 def random_batch(lengths: list[tuple[int, int]], seed: int = 0) -> Batch:

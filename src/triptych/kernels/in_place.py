@@ -56,7 +56,8 @@ def gru_cell_reference(inputs: Tensor, state: State, weight: Tensor, bias: Tenso
 def gru_cell(inputs: Tensor, state: State, weight: Tensor, bias: Tensor) -> State:
     """h' = (1 - z) * n + z * h, computed as n + z * (h - n) (Cho et al. 2014).
 
-    The reset gate stands inside, n = tanh(W_in x + b_in + r * (W_hn h + b_hn)), as in ``nn.GRUCell``.
+    Unlike the paper's, the reset gate multiplies the product, as in ``nn.GRUCell``:
+    n = tanh(W_in x + b_in + r * (W_hn h + b_hn)).
 
     Args:
         inputs: (B, 3H) W_ih x + b_ih, in the order r, z, n.

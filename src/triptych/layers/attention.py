@@ -25,8 +25,8 @@ def dot_product_attention(
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, equation 1).
 
-    PyTorch's fused kernel, or ``dot_product_attention_with_weights``, which agree. The latter trains on CPUs, where the
-    backward pass of the fused kernel is the slower one at sentence lengths.
+    Uses PyTorch's fused kernel, except in training on a CPU: there its backward pass is slower than the plain products
+    of ``dot_product_attention_with_weights`` at sentence lengths.
 
     Args:
         query: (B, H, Q, d_k).
@@ -75,8 +75,8 @@ class ProjectedMemory(NamedTuple):
 class MultiHeadAttention(RecordableAttention):
     """Concat(head_1, …, head_h) W^O, where head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (section 3.2.2).
 
-    d_k and d_v need not be d_model / heads (table 3, rows A and B). Each matrix stacks those of all
-    heads, and W^K and W^V are one matrix.
+    d_k and d_v need not be d_model / heads (table 3, rows B). Each matrix stacks those of all heads; W^K and W^V are
+    stacked in one.
 
     Args:
         config: of the Transformer.

@@ -14,7 +14,7 @@ from triptych.layers.transformer_config import ACTIVATIONS, NORMS, TransformerCo
 class FeedForward(nn.Module):
     """FFN(x) = W_2 f(W_1 x + b_1) + b_2, where f is ReLU in the paper (Vaswani et al. 2017, equation 2).
 
-    With SwiGLU, W_2 (silu(W_1 x) * W_3 x) (Shazeer 2020, equation 6).
+    With SwiGLU, FFN(x) = W_2 (silu(W_1 x) * W_3 x) (Shazeer 2020, equation 6).
     """
 
     def __init__(self, config: TransformerConfig) -> None:

@@ -88,9 +88,9 @@ class PositionedEmbedding(nn.Module):
             nn.init.normal_(self.positions.table.weight, std=EMBEDDING_STD)
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, tokens: Tensor, positions: Tensor) -> Tensor:
+    def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
         """Add positions (B or 1, T) to embedded tokens (B, T, E), whose variance at the beginning is 1."""
-        return self.dropout(self.positions(tokens * EMBEDDING_STD, positions))
+        return self.dropout(self.positions(embedded * EMBEDDING_STD, positions))
 
     @property
     def num_parameters(self) -> int:
@@ -152,8 +152,8 @@ class ConvolutionalEncoder(Encoder):
         self.output = linear(config.hidden_size, config.embedding_size)
         self.reach = config.kernel_size // 2
 
-    def forward(self, tokens: Tensor, layout: SequenceLayout) -> Memory:
-        e = self.embed(tokens, torch.arange(tokens.shape[1], device=tokens.device).unsqueeze(0))
+    def forward(self, embedded: Tensor, layout: SequenceLayout) -> Memory:
+        e = self.embed(embedded, torch.arange(embedded.shape[1], device=embedded.device).unsqueeze(0))
         padding = ~layout.is_token.unsqueeze(-1)
         z = self.input(e)
         for convolution in self.layers:

@@ -149,21 +149,21 @@ class ConvolutionalDecoder(Decoder):
         before = {f"before.{i}": zeros for i in range(len(self.layers))}
         return DecoderState({**source._asdict(), "position": position}, before)
 
-    def forward(self, tokens: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
-        return layout.tokens(self._run(tokens, self.start(memory))[0])
+    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
+        return layout.select_tokens(self._run(embedded, self.start(memory))[0])
 
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         self.embed.positions.check(state.sentence["position"])
-        hidden, state = self._run(tokens.unsqueeze(1), state)
+        hidden, state = self._run(embedded.unsqueeze(1), state)
         return hidden.squeeze(1), state
 
-    def _run(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def _run(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Run some steps, one or all, from embedded tokens (A * W, T, E): hidden vectors of that shape, and the new
         state."""
-        (count, steps), position = tokens.shape[:2], state.sentence["position"]
+        (count, steps), position = embedded.shape[:2], state.sentence["position"]
         source = AttendedSource(*(state.sentence[name] for name in AttendedSource._fields))
         first = position.repeat_interleave(count // len(position)).unsqueeze(1)
-        g = self.embed(tokens, first + torch.arange(steps, device=tokens.device))
+        g = self.embed(embedded, first + torch.arange(steps, device=embedded.device))
         x, before = self.input(g), {}
         for i, layer in enumerate(self.layers):
             x, before[f"before.{i}"] = layer(x, state.hypothesis[f"before.{i}"], g, source)

@@ -26,8 +26,8 @@ class TiedEmbeddings(nn.Module):
     (Vaswani et al. 2017, section 3.4), which needs a joint vocabulary.
 
     Each is initialised with a variance of 1 / size, so that logits of unit-variance hidden vectors have unit variance.
-    Embedded tokens are multiplied by sqrt(size) (section 3.4; here a recurrent model's as well): rows of that variance
-    would be too small beside a Transformer's positions, and for a recurrent layer's gates.
+    Embedded tokens are multiplied by sqrt(size) (section 3.4; here a recurrent model's as well). Without the factor,
+    embeddings would be small beside a Transformer's positions, and would hardly move a recurrent layer's gates.
 
     Args:
         vocabulary: its sizes are the numbers of rows.
@@ -90,14 +90,14 @@ class TransformerInput(nn.Module):
         self.rotary_size = config.key_size if config.positions == "rope" else None
         self.dropout = Dropout(config.embedding_dropout)
 
-    def forward(self, tokens: Tensor, layout: SequenceLayout) -> tuple[Tensor, SequenceLayout]:
+    def forward(self, embedded: Tensor, layout: SequenceLayout) -> tuple[Tensor, SequenceLayout]:
         """Add positions from 0 to embedded tokens (B, T, d_model): rows (R, d_model), and the layout with its rope."""
-        positions = torch.arange(tokens.shape[1], device=tokens.device).unsqueeze(0)
-        return layout.unpad(self.at(tokens, positions)), replace(layout, rope=self.rope(positions))
+        positions = torch.arange(embedded.shape[1], device=embedded.device).unsqueeze(0)
+        return layout.unpad(self.at(embedded, positions)), replace(layout, rope=self.rope(positions))
 
-    def at(self, tokens: Tensor, positions: Tensor) -> Tensor:
+    def at(self, embedded: Tensor, positions: Tensor) -> Tensor:
         """Add positions (B or 1, T) to embedded tokens (B, T, d_model)."""
-        return self.dropout(self.positions(tokens, positions))
+        return self.dropout(self.positions(embedded, positions))
 
     def rope(self, positions: Tensor) -> Rope | None:
         """Return the rotations of positions (B or 1, T), if this Transformer uses them."""

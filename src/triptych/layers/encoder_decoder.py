@@ -37,7 +37,7 @@ class Memory:
     embedded: Tensor | None = None
 
     def padded(self) -> Tensor:
-        """Return the vectors as (B, S, M). What stands on padding says nothing."""
+        """Return the vectors as (B, S, M). Values on padding are undefined."""
         return self.vectors if self.vectors.dim() == 3 else self.layout.pad(self.vectors)
 
     def packed(self) -> Tensor:
@@ -66,7 +66,7 @@ class Encoder(nn.Module, ABC):
     widens: ClassVar[bool] = False
 
     @abstractmethod
-    def forward(self, tokens: Tensor, layout: SequenceLayout) -> Memory:
+    def forward(self, embedded: Tensor, layout: SequenceLayout) -> Memory:
         """Encode embedded sources (B, S, E)."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Decoder(nn.Module, ABC):
     widens: ClassVar[bool] = False
 
     @abstractmethod
-    def forward(self, tokens: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
+    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
         """Decode with teacher forcing: embedded targets (B, T, E) to the hidden vectors of their N tokens, (N, E)."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class Decoder(nn.Module, ABC):
         """Return the state before the first step."""
 
     @abstractmethod
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Run one step as ``TranslationModel.step`` does: embedded tokens (A * W, E) to hidden vectors (A * W, E)."""
 
     @abstractmethod

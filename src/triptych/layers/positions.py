@@ -74,6 +74,8 @@ class Positions(nn.Module):
 def rotations(positions: Tensor, d_k: int) -> tuple[Tensor, Tensor]:
     """Return the rotary embedding of positions (B or 1, T) for heads of size d_k (Su et al. 2021, equation 34).
 
+    The paper turns neighbours (x_1, x_2); ``rotate`` pairs x_i with x_{i + d_k/2}, which only renumbers the features.
+
     Returns:
         Cosines and sines, each (B or 1, 1, T, d_k / 2).
     """

@@ -58,7 +58,7 @@ class RecurrentConfig:
 
 
 def init_gates(weight: Tensor, rows: int, init: Callable[[Tensor], Tensor] = nn.init.xavier_uniform_) -> None:
-    """Initialise every block of so many rows, the matrix of one gate, by itself."""
+    """Initialise the matrix of each gate, ``rows`` rows, separately."""
     for gate in weight.detach().split(rows):
         init(gate)
 
@@ -121,7 +121,7 @@ def add_residual(x: Tensor, output: Tensor, index: int, enabled: bool) -> Tensor
 
 
 class RecurrentEncoder(Encoder):
-    """Recurrent layers that read each source as if there were no padding.
+    """Recurrent layers that never see padding.
 
     Args:
         config: what encoder and decoder share.
@@ -156,10 +156,10 @@ class RecurrentEncoder(Encoder):
     def layers(self) -> list[RecurrentLayer]:
         return [layer for layer in self.stack if isinstance(layer, RecurrentLayer)]
 
-    def forward(self, tokens: Tensor, layout: SequenceLayout) -> Memory:
+    def forward(self, embedded: Tensor, layout: SequenceLayout) -> Memory:
         """Encode embedded sources (B, S, E). The memory is zero on padding."""
         assert layout.host_lengths is not None
-        batch = sentences(tokens, layout.host_lengths, [layer.rnn for layer in self.layers])
+        batch = sentences(embedded, layout.host_lengths, [layer.rnn for layer in self.layers])
         x, final_states = batch.inputs, []
         for i, layer in enumerate(self.layers):
             output, last = batch.run(layer.rnn, self.dropout(x))

@@ -16,13 +16,12 @@ from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
-from triptych.errors import require_at_least
-from triptych.kernels.dropout import Dropout
 from triptych.kernels.in_place import biased_tanh
 from triptych.kernels.loop_matmul import loop_products, loop_products_reference, matmul
 from triptych.kernels.precision import cast_once
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory, RecurrentState
-from triptych.layers.recurrent import RecurrentConfig, RecurrentLayer, Weights, add_residual, init_gates
+from triptych.layers.recurrent import RecurrentConfig, Weights, init_gates
+from triptych.layers.recurrent_stack import RecurrentStack, as_tensor, layer_states
 from triptych.layers.rnn_attention import SCORES, AttendedMemory, RNNAttention, check_attention
 from triptych.layers.sequence_layout import SequenceLayout
 
@@ -43,7 +42,7 @@ class StepResult(NamedTuple):
     """What a step of a loop gives.
 
     Attributes:
-        output: what the loop collects: (B, E) hidden_i (Luong), or (B, H + M) [s_i; c_i] for hidden_i (Bahdanau).
+        output: hidden_i (B, E) with Luong; [s_i; c_i] (B, H + M) with Bahdanau, whose hidden_i is made after the loop.
         alpha: (B, 1, S) alpha_i.
         states: s_i of each layer.
         input_feed: (B, E) what the next step is fed, if anything.
@@ -55,25 +54,21 @@ class StepResult(NamedTuple):
     input_feed: Tensor | None
 
 
-class RecurrentDecoder(Decoder):
-    """Recurrent layers, attention, and the hidden vectors: tanh(W_o […] + b_o), of dimension E.
+class RecurrentDecoder(RecurrentStack, Decoder):
+    """Recurrent layers, attention, and the hidden vectors: tanh(W_c […] + b_c), of dimension E.
 
-    Decoder layer l from the top starts at tanh(W h + b), where h is the last state of encoder layer l from the top, in
-    both directions. If the encoder is shallower, the other decoder layers start from its bottom layer. If it has no
-    states, h is the mean of its memory (as in Nematus, Sennrich et al. 2017).
-
-    With ``residual``, Luong's query and W_o take the top layer's output with its residual sum. Bahdanau's query is the
-    layer's own h, without the sum.
+    With ``residual``, s is the top layer's output plus its input. Luong's query and W_c use this sum. Bahdanau's query
+    is the layer's state, without it.
 
     Args:
         config: what encoder and decoder share.
         num_layers: L.
         attention: ``none``, ``bahdanau`` or ``luong``.
         score: with luong, one of ``LUONG_SCORES``, or None for ``general``; must be None otherwise. ``dot`` and
-            ``scaled_dot`` need M = H; otherwise the memory is first projected to H, and c_i averages the projection.
-        attention_layer: with bahdanau, whose previous state is the query: that of the ``top`` layer, and the context
-            enters the bottom layer; or that of the ``bottom`` layer, and it enters all layers (GNMT, Wu et al. 2016,
-            section 3).
+            ``scaled_dot`` need M = H; otherwise the memory is first projected to H, and c_i sums the projections.
+        attention_layer: with bahdanau, ``top``: the query is the top layer's previous state, and the context enters the
+            bottom layer; ``bottom``: the query is the bottom layer's, and the context enters all layers (GNMT, Wu et
+            al. 2016, section 3).
         input_feeding: with luong, the previous hidden vector enters the bottom layer (Luong et al. 2015, section 3.3).
         encoder: that it decodes from.
 
@@ -93,23 +88,19 @@ class RecurrentDecoder(Decoder):
         input_feeding: bool,
         encoder: Encoder,
     ) -> None:
-        super().__init__()
         check_attention(attention, score, attention_layer, input_feeding)
-        require_at_least(1, "model", num_layers=num_layers)
-        self.embedding_size, self.hidden_size = config.embedding_size, config.hidden_size
-        self.residual, self.dropout = config.residual, Dropout(config.dropout)
+        super().__init__(config, num_layers=num_layers, encoder=encoder)
         self.query_before_step = attention == "bahdanau"
         self.query_layer = 0 if attention_layer == "bottom" else num_layers - 1
-        self._build_layers(config, num_layers, encoder)
         score_name = {"none": None, "bahdanau": "additive", "luong": score or "general"}[attention]
         context_size = self._build_attention(score_name, encoder.memory_size)
         embedding = self.embedding_size if self.query_before_step else 0
-        self.output = nn.Linear(self.hidden_size + context_size + embedding, self.embedding_size)  # W_o
+        self.output = nn.Linear(self.hidden_size + context_size + embedding, self.embedding_size)  # W_c
         # The context (Bahdanau) or the input feed (Luong) enters the layers by a matrix of its own.
         self.context_projection: nn.Linear | None = None
         if self.query_before_step or input_feeding:
-            self.entered = num_layers if attention_layer == "bottom" else 1
-            gates = self.entered * self.layers[0].num_gates * self.hidden_size
+            self.num_entered = num_layers if attention_layer == "bottom" else 1
+            gates = self.num_entered * self.layers[0].num_gates * self.hidden_size
             entering = context_size if self.query_before_step else self.embedding_size
             self.context_projection = nn.Linear(entering, gates, bias=False)
         self._step: Callable[..., StepResult] = self.bahdanau_step if self.query_before_step else self.luong_step
@@ -119,18 +110,6 @@ class RecurrentDecoder(Decoder):
                 init_gates(module.weight, self.hidden_size if module is self.context_projection else len(module.weight))
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-
-    def _build_layers(self, config: RecurrentConfig, num_layers: int, encoder: Encoder) -> None:
-        below = [config.embedding_size] + [config.hidden_size] * (num_layers - 1)
-        self.stack = nn.ModuleList(
-            RecurrentLayer(cell=config.cell, input_size=size, hidden_size=config.hidden_size) for size in below
-        )
-        self.num_states = self.layers[0].num_states
-        sizes = encoder.final_state_sizes or [encoder.memory_size]
-        self.starts_from = [max(0, len(sizes) - num_layers + i) for i in range(num_layers)]
-        self.bridges = nn.ModuleList(
-            nn.Linear(sizes[i], config.hidden_size) for i in self.starts_from for _ in range(self.num_states)
-        )
 
     def _build_attention(self, score: str | None, memory_size: int) -> int:
         """Return the dimension of a context."""
@@ -144,10 +123,6 @@ class RecurrentDecoder(Decoder):
         self.attention = RNNAttention(score=score, query_size=self.hidden_size, memory_size=memory_size)
         return memory_size
 
-    @property
-    def layers(self) -> list[RecurrentLayer]:
-        return [layer for layer in self.stack if isinstance(layer, RecurrentLayer)]
-
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the single step, where there is a loop of them; whole sequences have fused kernels."""
         if self.context_projection is not None:
@@ -160,41 +135,37 @@ class RecurrentDecoder(Decoder):
         Per hypothesis: ``recurrent`` (B, L, 1 or 2, H) and, with input feeding, ``input_feed`` (B, E). Per sentence,
         with attention: ``keys`` (B, S, H), ``memory`` (B, S, M) and ``mask`` (B, 1, S).
         """
-        last, vectors = memory.final_states or [(memory.mean(),)], memory.padded()
-        parts = [last[i][min(part, len(last[i]) - 1)] for i in self.starts_from for part in range(self.num_states)]
-        bridged = [torch.tanh(bridge(part)) for bridge, part in zip(self.bridges, parts, strict=True)]
-        # (B, L * parts, H) -> (B, L, parts, H), in the encoder's precision also under autocast
-        recurrent = torch.stack(bridged, 1).to(vectors.dtype)
-        recurrent = recurrent.reshape(len(vectors), -1, self.num_states, self.hidden_size)
-        sentence, hypothesis = {}, {"recurrent": recurrent}
+        vectors = memory.padded()
+        s_0 = self.first_states(memory)
+        sentence, hypothesis = {}, {"recurrent": s_0}
         if self.attention is not None:
             vectors = vectors if self.memory_projection is None else self.memory_projection(vectors)
             keys, mask = self.attention.keys(vectors), memory.layout.is_token.unsqueeze(1)
             sentence = {"keys": keys, "memory": cast_once(vectors), "mask": mask}
         if self.context_projection is not None and not self.query_before_step:
-            hypothesis["input_feed"] = recurrent.new_zeros(len(vectors), self.embedding_size)
+            hypothesis["input_feed"] = s_0.new_zeros(len(vectors), self.embedding_size)
         return DecoderState(sentence, hypothesis)
 
-    def forward(self, tokens: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
-        return layout.tokens(self._run(tokens, self.start(memory))[0])
+    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
+        return layout.select_tokens(self._run(embedded, self.start(memory))[0])
 
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        hidden, state = self._run(tokens.unsqueeze(1), state)
+    def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        hidden, state = self._run(embedded.unsqueeze(1), state)
         return hidden.squeeze(1), state
 
-    def _run(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def _run(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Run some steps, one or all, from embedded tokens (B, T, E): hidden vectors (B, T, E), and the new state.
 
         In search, B = A * W: W hypotheses of each of A sentences.
         """
-        embedded, recurrent = self.dropout(tokens), state.hypothesis["recurrent"]
+        embedded, recurrent = self.dropout(embedded), state.hypothesis["recurrent"]
         attended = None if self.attention is None else AttendedMemory(**state.sentence)
         if self.attention is None or attended is None:
-            hidden, states = self.without_attention(embedded, _layer_states(recurrent))
-            return hidden, DecoderState(state.sentence, {"recurrent": _as_tensor(states)})
+            hidden, states = self.without_attention(embedded, layer_states(recurrent))
+            return hidden, DecoderState(state.sentence, {"recurrent": as_tensor(states)})
         if self.context_projection is None:
-            hidden, alpha, states = self.luong_at_once(embedded, _layer_states(recurrent), attended)
-            new = {"recurrent": _as_tensor(states)}
+            hidden, alpha, states = self.luong_at_once(embedded, layer_states(recurrent), attended)
+            new = {"recurrent": as_tensor(states)}
         else:
             hidden, alpha, new = self._one_by_one(embedded, state, attended)
         self.attention.record(alpha.unsqueeze(1))
@@ -204,10 +175,10 @@ class RecurrentDecoder(Decoder):
         """All steps without attention (Sutskever et al. 2014).
 
         s_i = f(s_{i-1}, y_{i-1})
-        hidden_i = tanh(W_o s_i)
+        hidden_i = tanh(W_c s_i)
         """
-        s, states = self._through_layers(embedded, states)
-        return self._hidden(s), states
+        s, states = self.run_layers(embedded, states)
+        return self.readout(s), states
 
     def bahdanau_step(
         self, inputs: Tensor, states: list[RecurrentState], input_feed: Tensor | None, loop: Loop
@@ -217,15 +188,14 @@ class RecurrentDecoder(Decoder):
             e_ij = a(s_{i-1}, h_j), alpha_ij = softmax_j(e_ij)    equation 6
             c_i = sum_j alpha_ij h_j                              equation 5
             s_i = f(s_{i-1}, y_{i-1}, c_i)                        section 3.1, and appendix A.2.2
-            hidden_i = tanh(W_o [s_i; c_i; y_{i-1}])              g of equation 4, for all steps at once after the loop
+            hidden_i = tanh(W_c [s_i; c_i; y_{i-1}])              g of equation 4, in ``_one_by_one``, for all steps
 
-        y_{i-1} passes dropout twice on its way to W_o, as the layers' input and as W_o's: an element is kept with
-        probability (1 - p)^2.
+        The embedding of y_{i-1} is dropped out once as the layers' input, and again before W_c.
 
         Args:
-            inputs: (B, G * H) what y_{i-1} gives to the bottom layer's gates.
+            inputs: (B, G * H) W_ih y_{i-1} + b_ih of the bottom layer.
             states: s_{i-1} of each layer.
-            input_feed: None.
+            input_feed: None; only Luong's step has one.
             loop: what all steps share.
         """
         query = states[self.query_layer][0]
@@ -239,10 +209,10 @@ class RecurrentDecoder(Decoder):
     ) -> StepResult:
         """One step of Luong et al. 2015, with input feeding. The query is the state after the step.
 
-            s_i = f(s_{i-1}, [y_{i-1}; hidden_{i-1}])         section 3.3
+            s_i = f(s_{i-1}, [y_{i-1}; hidden_{i-1}])         section 3.3, in ``_step_layers``, as a sum of products
             alpha_ij = softmax_j(score(s_i, h_j))             equation 7; scores in section 3.1
             c_i = sum_j alpha_ij h_j                          section 3.1
-            hidden_i = tanh(W_o [s_i; c_i])                   equation 5
+            hidden_i = tanh(W_c [s_i; c_i])                   equation 5
 
         Args:
             inputs, states, loop: as of ``bahdanau_step``.
@@ -251,16 +221,16 @@ class RecurrentDecoder(Decoder):
         assert input_feed is not None
         s, states = self._step_layers(inputs, input_feed, states, loop)
         context, alpha = self._attend(s.unsqueeze(1), loop.attended)
-        hidden = self._hidden(s, context.squeeze(1))
+        hidden = self.readout(s, context.squeeze(1))
         return StepResult(hidden, alpha, states, hidden)
 
     def luong_at_once(
         self, embedded: Tensor, states: list[RecurrentState], attended: AttendedMemory
     ) -> tuple[Tensor, Tensor, list[RecurrentState]]:
         """All of Luong's steps, which without input feeding do not wait for each other's attention."""
-        s, states = self._through_layers(embedded, states)
+        s, states = self.run_layers(embedded, states)
         context, alpha = self._attend(s, attended)
-        return self._hidden(s, context), alpha, states
+        return self.readout(s, context), alpha, states
 
     def _one_by_one(
         self, embedded: Tensor, state: DecoderState, attended: AttendedMemory
@@ -271,15 +241,15 @@ class RecurrentDecoder(Decoder):
         preactivations = self.layers[0].preactivations(embedded.transpose(0, 1), loop.parameters[0])
         outputs, alphas = [], []
         products = loop_products_reference if self._compiled else loop_products
-        with products(self._loop_matrices(loop), recurrent) as start:
-            states = _layer_states(start)
+        with products(self._loop_matrices(loop), recurrent) as first:
+            states = layer_states(first)
             for inputs in preactivations:
                 output, alpha, states, input_feed = self._step(inputs, states, input_feed, loop)
                 outputs.append(output)
                 alphas.append(alpha)
-        hidden = torch.stack(outputs, 1)
-        hidden = self._hidden(hidden, embedded) if self.query_before_step else hidden
-        new = {"recurrent": _as_tensor(states)}
+        collected = torch.stack(outputs, 1)
+        hidden = self.readout(collected, embedded) if self.query_before_step else collected
+        new = {"recurrent": as_tensor(states)}
         return hidden, torch.cat(alphas, 1), new if input_feed is None else {**new, "input_feed": input_feed}
 
     def _loop_matrices(self, loop: Loop) -> list[Tensor]:
@@ -292,58 +262,27 @@ class RecurrentDecoder(Decoder):
         scores = self.attention.loop_matrices(loop.attended)
         return [*recurrences, *inputs, self.context_projection.weight.T, *scores, *output]
 
-    def _through_layers(self, x: Tensor, states: list[RecurrentState]) -> tuple[Tensor, list[RecurrentState]]:
-        """Run all steps of the layers: (B, T, E) to the top layer's outputs (B, T, H), and the last states."""
-        last = []
-        for i, layer in enumerate(self.layers):
-            output, state = layer(x if i == 0 else self.dropout(x), states[i])
-            x = add_residual(x, output, i, self.residual)
-            last.append(state)
-        return x, last
-
     def _step_layers(
         self, inputs: Tensor, entering: Tensor, states: list[RecurrentState], loop: Loop
     ) -> tuple[Tensor, list[RecurrentState]]:
-        """Run one step of the layers: the top layer's output (B, H), and the new states.
-
-        Context or input feed (B, M or E) enters by ``context_projection``; the rest is as in ``bahdanau_step``.
-        """
+        """Run one step of the layers, which context or input feed (B, M or E) enters by ``context_projection``."""
         assert self.context_projection is not None
-        projected = matmul(self.dropout(entering), self.context_projection.weight.T).chunk(self.entered, dim=-1)
-        x, new = inputs, []  # the bottom layer has its pre-activations already; no residual sum reaches them
-        for i, layer in enumerate(self.layers):
-            if i > 0:
-                inputs = layer.preactivations(self.dropout(x), loop.parameters[i])
-            if i < self.entered:
-                inputs = inputs + projected[i]
-            new.append(layer.step(inputs, states[i], loop.parameters[i]))
-            x = add_residual(x, new[i][0], i, self.residual)
-        return x, new
+        projected = matmul(self.dropout(entering), self.context_projection.weight.T)
+        return self.step_layers(inputs, projected.chunk(self.num_entered, dim=-1), states, loop.parameters)
 
     def _attend(self, query: Tensor, attended: AttendedMemory) -> tuple[Tensor, Tensor]:
         """Attend from queries (B, T, H): contexts (B, T, M), and alpha (B, T, S)."""
         assert self.attention is not None
-        together = query.reshape(len(attended.keys), -1, query.shape[2])  # (A * W, T, H) -> (A, W * T, H)
-        context, alpha = self.attention(together, attended)
+        by_sentence = query.reshape(len(attended.keys), -1, query.shape[2])  # (A * W, T, H) -> (A, W * T, H)
+        context, alpha = self.attention(by_sentence, attended)
         return context.view(*query.shape[:2], -1), alpha.view(*query.shape[:2], -1)
 
-    def _hidden(self, *parts: Tensor) -> Tensor:
-        """tanh(W_o [parts] + b_o): (…, F) to (…, E)."""
+    def readout(self, *parts: Tensor) -> Tensor:
+        """tanh(W_c [parts] + b_c): (…, F) to (…, E)."""
         return biased_tanh(matmul(self.dropout(torch.cat(parts, dim=-1)), self.output.weight.T), self.output.bias)
 
     def flops(self, src_length: int, steps: int) -> int:
-        total = sum(layer.flops(steps) for layer in self.layers) + 2 * steps * self.output.weight.numel()
-        total += sum(2 * weight.numel() for weight in self.bridges.parameters() if weight.dim() == 2)
+        total = self.layer_flops(steps) + 2 * steps * self.output.weight.numel()
         total += 0 if self.memory_projection is None else 2 * src_length * self.memory_projection.weight.numel()
         total += 0 if self.context_projection is None else 2 * steps * self.context_projection.weight.numel()
         return total + (0 if self.attention is None else self.attention.flops(steps, src_length))
-
-
-def _layer_states(recurrent: Tensor) -> list[RecurrentState]:
-    """Return the states (B, L, parts, H) layer by layer."""
-    return [layer.unbind(1) for layer in recurrent.unbind(1)]
-
-
-def _as_tensor(states: list[RecurrentState]) -> Tensor:
-    """Return the states of all layers as (B, L, parts, H)."""
-    return torch.stack([torch.stack(layer, 1) for layer in states], 1)

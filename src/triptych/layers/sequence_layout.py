@@ -25,7 +25,7 @@ Rope = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class SequenceLayout:
-    """The one argument beside the tokens.
+    """How a batch of sequences lies in memory, and what attention may see; passed beside the embedded tokens.
 
     Attributes:
         size: B and T.
@@ -67,7 +67,7 @@ class SequenceLayout:
         """Return the N tokens (N, …) of rows x (R, …)."""
         return x[: len(x) - self.filling]
 
-    def tokens(self, x: Tensor) -> Tensor:
+    def select_tokens(self, x: Tensor) -> Tensor:
         """Return the N tokens (N, …) of positions x (B, T, …), by sequence, then by position."""
         return self.without_filling(self.unpad(x))
 
@@ -98,7 +98,7 @@ def token_mask(lengths: Tensor, width: int) -> Tensor:
 
 
 def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
-    """Return (B, 1, 1, T), True where tokens (B, T) are none of the padding after lengths (B,).
+    """Return (B, 1, 1, T), True where tokens (B, T) are not the padding after lengths (B,).
 
     For the attention of models outside this package, which work on padded batches.
     """
@@ -111,7 +111,7 @@ def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
     For models outside this package, which work on padded batches.
     """
     layout = SequenceLayout.from_lengths(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, x.shape[1])
-    return layout.tokens(x), layout.tokens(batch.tgt[:, 1:])
+    return layout.select_tokens(x), layout.select_tokens(batch.tgt[:, 1:])
 
 
 def wide(width: int) -> int:

@@ -82,8 +82,8 @@ class TransformerEncoder(Blocks, Encoder):
         super().__init__(config, num_layers=num_layers, attention="encoder", input=input)
         self.memory_size = config.d_model
 
-    def forward(self, tokens: Tensor, layout: SequenceLayout) -> Memory:
-        x, layout = self.input(tokens, layout.bidirectional())
+    def forward(self, embedded: Tensor, layout: SequenceLayout) -> Memory:
+        x, layout = self.input(embedded, layout.bidirectional())
         for block in self:
             x = block(x, layout)
         return Memory(self.norm(x), layout)
@@ -116,12 +116,12 @@ class CausalBlocks(Blocks):
             x = block(x, layout, kv_cache, projected)
         return x
 
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Run one decoding step. The W hypotheses of a sentence are W positions of one sequence, each of which sees its
-        own past alone.
+    def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Run one decoding step. The W hypotheses of a sentence stand side by side as W positions of one sequence; a
+        mask lets each see only its own past.
 
         Args:
-            tokens: (A * W, d_model) the newest, embedded.
+            embedded: (A * W, d_model) the newest tokens.
             state: per sentence, ``position`` (A,), each block's ``key.i`` and ``value.i`` (A, H, L or more, …; none
                 where L is 0) and, with a memory, its ``memory_key.i``, ``memory_value.i`` and ``memory_mask``; per
                 hypothesis, ``visible`` (A * W, L). Keys are written in place: step from a state only once.
@@ -131,10 +131,10 @@ class CausalBlocks(Blocks):
         """
         position = state.sentence["position"].unsqueeze(1)
         self.input.positions.check(position)
-        count, width = len(position), len(tokens) // len(position)
+        count, width = len(position), len(embedded) // len(position)
         visible = see_newest(state.hypothesis["visible"], width)
         layout = SequenceLayout((count, width), mask=visible.view(count, 1, width, -1), rope=self.input.rope(position))
-        x = self.input.at(tokens.view(count, width, -1), position).flatten(0, 1)
+        x = self.input.at(embedded.view(count, width, -1), position).flatten(0, 1)
         sentence = {**state.sentence, "position": position.squeeze(1) + 1}
         for i, block in enumerate(self):
             kv_cache = KVCache.load(state, i)
@@ -167,8 +167,8 @@ class TransformerDecoder(CausalBlocks, Decoder):
         size = encoder.memory_size
         super().__init__(config, num_layers=num_layers, attention="decoder", memory_size=size, input=input)
 
-    def forward(self, tokens: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
-        x, layout = self.input(tokens, layout.causal())
+    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
+        x, layout = self.input(embedded, layout.causal())
         return self.norm(layout.without_filling(self.run(x, layout, memory)))
 
     def start(self, memory: Memory) -> DecoderState:

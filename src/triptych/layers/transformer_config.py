@@ -21,7 +21,7 @@ class TransformerConfig:
 
     Vaswani et al. 2017, table 3, varies them: rows A ``num_heads``, ``d_k`` and ``d_v``; B ``d_k``; C ``d_model``,
     ``d_ff``, ``d_k`` and ``d_v`` (and a model's number of layers); D ``dropout`` and ``embedding_dropout`` (and
-    the loss' label smoothing); E ``positions``.
+    the loss's label smoothing); E ``positions``.
 
     Attributes:
         d_model: dimension of a token's vector.

@@ -7,8 +7,8 @@ section 3.1, e and g, with positions       ``PositionedEmbedding`` in layers/con
 section 3.2, convolution, v([A B])         ``GatedConvolution`` in layers/convolution.py
 section 3.2, z^l, and maps between f, d    ``ConvolutionalEncoder`` in layers/convolution.py
 section 3.2, h^l, causal by padding        ``DecoderLayer`` in layers/convolution_decoder.py
-section 3.2, p(y_{i+1})                    ``ConvolutionalDecoder`` in layers/convolution_decoder.py, then
-                                           the softmax of hidden_i @ weight^T in the loss
+section 3.2, p(y_{i+1})                    ``ConvolutionalDecoder`` in layers/convolution_decoder.py, then the
+                                           softmax in kernels/linear_cross_entropy.py
 equation 1, d_i^l; then a_ij^l             ``StepAttention`` in layers/convolution_decoder.py
 equation 2, c_i^l                          ``StepAttention`` in layers/convolution_decoder.py
 section 3.4, sums times sqrt(0.5)          ``add`` in layers/convolution.py

@@ -16,6 +16,7 @@ from triptych.layers.recording import record_attention
 from triptych.layers.sequence_layout import SequenceLayout, pad_to, widen
 
 Embedded = tuple[Tensor, SequenceLayout]
+"""Embedded tokens (B, T, E), and how they lie."""
 
 QUERY_AND_KEY = {"encoder": ("src", "src"), "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}
 """The side that gives the queries, and the side that gives the keys, of each kind of attention."""
@@ -38,12 +39,12 @@ class EncoderDecoder(TranslationModel):
 
     def forward(self, batch: Batch) -> Prediction:
         self.check_lengths(batch.src.shape[1], batch.tgt.shape[1])
-        (src, src_layout), (tgt, tgt_layout) = self.embed(batch)
-        memory = self.encoder(src, src_layout)
+        (embedded_src, src_layout), (embedded_tgt, tgt_layout) = self.embed(batch)
+        memory = self.encoder(embedded_src, src_layout)
         return Prediction(
-            hidden=self.decoder(tgt, tgt_layout, memory),
+            hidden=self.decoder(embedded_tgt, tgt_layout, memory),
             weight=self.embeddings.output_weight,
-            targets=tgt_layout.tokens(pad_to(batch.tgt[:, 1:], tgt.shape[1])),
+            targets=tgt_layout.select_tokens(pad_to(batch.tgt[:, 1:], embedded_tgt.shape[1])),
             num_source=0,
         )
 
@@ -64,8 +65,8 @@ class EncoderDecoder(TranslationModel):
 
     def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         self.encoder.check_length(src.shape[1])
-        tokens, layout = self.embeddings.embed_source(src, src_lengths, src_lengths.numpy(force=True))
-        return self.decoder.start(self.encoder(tokens, layout))
+        embedded, layout = self.embeddings.embed_source(src, src_lengths, src_lengths.numpy(force=True))
+        return self.decoder.start(self.encoder(embedded, layout))
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         hidden, state = self.decoder.step(self.embeddings.embed_next(tokens), state)

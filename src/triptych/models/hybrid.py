@@ -16,8 +16,8 @@ class Hybrid(EncoderDecoder):
 
     Args:
         vocabulary: sizes of the vocabularies.
-        encoder: an option of conf/model/encoder.
-        decoder: an option of conf/model/decoder, a constructor that is called with ``encoder=…``.
+        encoder: built from an option of conf/model/encoder.
+        decoder: constructor from an option of conf/model/decoder; it is called with ``encoder=…``.
         tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
 
     Raises:
@@ -27,11 +27,12 @@ class Hybrid(EncoderDecoder):
     def __init__(
         self, *, vocabulary: Vocabulary, encoder: Encoder, decoder: Callable[..., Decoder], tying: str
     ) -> None:
-        writer = decoder(encoder=encoder)
-        if writer.embedding_size != encoder.embedding_size:
+        built_decoder = decoder(encoder=encoder)
+        sizes = encoder.embedding_size, built_decoder.embedding_size
+        if sizes[0] != sizes[1]:
             raise UserError(
-                f"the parts of model=hybrid embed a token with {encoder.embedding_size} and {writer.embedding_size} "
-                "features; give model.encoder and model.decoder one embedding size (d_model or embedding_size)."
+                f"the parts of model=hybrid embed a token with {sizes[0]} and {sizes[1]} features; give model.encoder "
+                "and model.decoder one embedding size (d_model or embedding_size)."
             )
         embeddings = TiedEmbeddings(vocabulary=vocabulary, size=encoder.embedding_size, tying=tying)
-        super().__init__(embeddings, encoder, writer)
+        super().__init__(embeddings, encoder, built_decoder)

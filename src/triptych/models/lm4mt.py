@@ -7,10 +7,13 @@ the sequence of both sentences     ``LM4MT.lay_out``
 L = lambda * L_AE + L_MT           ``TranslationLoss`` in training/loss.py
 which token belongs to which term  ``JointSequence``
 lambda_d, decayed in training      ``Decayed`` in training/schedules.py (``loss=decayed``)
-causal self-attention              ``CausalBlocks`` in layers/transformer.py
+causal self-attention              ``SequenceLayout.causal`` in layers/sequence_layout.py
+the blocks                         ``CausalBlocks`` in layers/transformer.py
 =================================  ==============================================================
 
-Positions count through: they do not begin again at the target. There are no embeddings of languages beside the tags.
+Positions are numbered through the whole sequence: they do not restart at the target. Only the tags tell the languages
+apart; no language embedding is added. The prefix model (``source_attention=bidirectional``) is compared with the causal
+one by Gao et al. 2022.
 """
 
 from __future__ import annotations
@@ -77,8 +80,8 @@ class JointSequence(NamedTuple):
 class LM4MT(TranslationModel):
     """A decoder-only model over ``<en> source <fr> target </s>``, or, without tags, ``source </s> <s> target </s>``.
 
-    In a run of several directions the tags are those of the rows. They stay where they are if the model has no tags of
-    its own: ``source <en> <fr> target </s>``.
+    In a run of several directions each pair brings its own tags. With ``language_tags=false`` they stay where the batch
+    has them: ``source <en> <fr> target </s>``.
 
     With causal source attention (the paper) it also predicts each source token from those before it, which the loss
     weighs as L_AE. With bidirectional source attention each source position would see the token that it predicts,
@@ -109,12 +112,14 @@ class LM4MT(TranslationModel):
         self.decoder.check_length(int(host_lengths.max()))
         sequence = self.lay_out(batch)
         lengths = batch.src_lengths + batch.tgt_lengths - 1
-        tokens, layout = self.embeddings.embed_target(sequence.inputs, lengths, host_lengths)
-        x = self.decoder.run(*self.decoder.input(tokens, self._visibility(layout, batch.src_lengths)))
+        embedded, layout = self.embeddings.embed_target(sequence.inputs, lengths, host_lengths)
+        x, layout = self.decoder.input(embedded, self._visibility(layout, batch.src_lengths))
+        x = self.decoder.run(x, layout)
+        # The first token of each side is given; every other is one term of the loss.
         num_source, num_target = (batch.host_lengths - 1).sum(1).tolist()
-        rows = indices_where(layout.tokens(sequence.predicts_target), num_target)
+        rows = indices_where(layout.select_tokens(sequence.predicts_target), num_target)
         if self.causal:
-            rows = torch.cat([indices_where(layout.tokens(sequence.predicts_source), num_source), rows])
+            rows = torch.cat([indices_where(layout.select_tokens(sequence.predicts_source), num_source), rows])
         return Prediction(
             hidden=self.decoder.norm(gather_rows(x, rows)),
             weight=self.embeddings.output_weight,
@@ -125,7 +130,7 @@ class LM4MT(TranslationModel):
     def lay_out(self, batch: Batch) -> JointSequence:
         """Concatenate the source and the target of each pair.
 
-        A source of two tokens and a target of three, with tags::
+        A source of two pieces and a target of three, with tags::
 
             position   0     1     2     3     4     5     6
             input      <en>  x1    x2    <fr>  y1    y2    y3
@@ -138,9 +143,8 @@ class LM4MT(TranslationModel):
             target     x2    </s>  <s>   y1    y2    y3    </s>
                        L_AE  L_AE  -     L_MT  L_MT  L_MT  L_MT
 
-        The target's tag, or ``<s>``, is given and not predicted: position 2 predicts nothing. So a source of S tokens
-        (``</s>`` counted) has S - 1 terms of L_AE, and a target of T tokens (``<s>`` and ``</s>`` counted) T - 1 of
-        L_MT.
+        The target's tag, or ``<s>``, is given, so position 2 is not scored. A source of S tokens (``</s>`` counted) has
+        S - 1 terms of L_AE, and a target of T tokens (``<s>`` and ``</s>`` counted) T - 1 of L_MT.
         """
         src, tgt = self._with_source_tag(batch.src, batch.src_lengths), self._with_target_tag(batch.tgt)
         src_lengths, lengths = batch.src_lengths[:, None], (batch.src_lengths + batch.tgt_lengths)[:, None]
@@ -149,16 +153,19 @@ class LM4MT(TranslationModel):
         from_src = src.gather(1, position.clamp(max=src.shape[1] - 1))
         from_tgt = tgt.gather(1, (position - src_lengths).clamp(0, tgt.shape[1] - 1))
         ids = torch.where(position < src_lengths, from_src, from_tgt).masked_fill(position >= lengths, PAD)
-        following = position[:, 1:]
+        predicted = position[:, 1:]  # the position that each input predicts
         return JointSequence(
             inputs=ids[:, :-1],
             targets=ids[:, 1:],
-            predicts_source=following < src_lengths,
-            predicts_target=(following > src_lengths) & (following < lengths),
+            predicts_source=predicted < src_lengths,
+            predicts_target=(predicted > src_lengths) & (predicted < lengths),
         )
 
     def _with_source_tag(self, src: Tensor, src_lengths: Tensor) -> Tensor:
-        """Return ``source </s>`` (B, S) as it is, or with tags ``<en> source``. The tag of ``source <fr>`` is kept."""
+        """Return ``source </s>`` (B, S) as it is, or, with tags, ``<en> source``.
+
+        A source that ends in a tag instead of ``</s>`` keeps that tag, moved to the front.
+        """
         if self.tags is None:
             return src
         last = src.gather(1, src_lengths[:, None] - 1)
@@ -175,9 +182,9 @@ class LM4MT(TranslationModel):
     def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         self.decoder.check_length(src.shape[1])
         prefix = self._with_source_tag(src, src_lengths)
-        tokens, layout = self.embeddings.embed_target(prefix, src_lengths, src_lengths.numpy(force=True))
+        embedded, layout = self.embeddings.embed_target(prefix, src_lengths, src_lengths.numpy(force=True))
         kv_caches = [KVCache() for _ in self.decoder]
-        x, layout = self.decoder.input(tokens, layout.causal() if self.causal else layout.bidirectional())
+        x, layout = self.decoder.input(embedded, layout.causal() if self.causal else layout.bidirectional())
         self.decoder.run(x, layout, kv_caches=kv_caches)  # fills the caches; its output predicts the source
         sentence = {"position": src_lengths}
         for i, kv_cache in enumerate(kv_caches):

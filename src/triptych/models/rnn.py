@@ -1,35 +1,49 @@
-"""Recurrent encoder-decoder, without attention (Sutskever et al. 2014) or with that of Bahdanau or Luong.
+"""Recurrent encoder-decoder, without attention (Sutskever et al. 2014) or with Bahdanau's or Luong's attention.
 
 ==============================================  ====================================================
 in the papers                                   here
 ==============================================  ====================================================
 Bahdanau et al. 2015, ``model=rnn_bahdanau2015``
 section 3.2, the annotations h_j                ``RecurrentEncoder`` in layers/recurrent.py
-appendix A.2.2, s_0                             ``RecurrentDecoder.start`` in layers/recurrent_decoder.py
+appendix A.2.2, s_0                             ``first_states`` in layers/recurrent_stack.py
 e_ij = a(s_{i-1}, h_j), the alignment model     ``Additive`` in layers/rnn_attention.py
 equation 6, alpha_ij; equation 5, c_i           ``RNNAttention`` in layers/rnn_attention.py
 s_i = f(s_{i-1}, y_{i-1}, c_i)                  ``bahdanau_step`` in layers/recurrent_decoder.py
-equation 4, g                                   ``RecurrentDecoder._hidden``, then the softmax:
-                                                ``TranslationLoss`` in training/loss.py
+equation 4, g                                   ``RecurrentDecoder.readout`` in layers/recurrent_decoder.py, then
+                                                the softmax: kernels/linear_cross_entropy.py in training,
+                                                decoding/search.py in translation
 Luong et al. 2015, ``model=rnn_luong2015``
-section 3.1, the scores; equation 7, alpha      ``Dot``, ``General``, ``Concat``; ``RNNAttention``
+section 3.1, the scores                         ``Dot``, ``General``, ``Concat`` in layers/rnn_attention.py
+equation 7, alpha                               ``RNNAttention`` in layers/rnn_attention.py
 equation 5, the attentional vector              ``luong_step`` in layers/recurrent_decoder.py
-equation 6, the softmax                         ``TranslationLoss`` in training/loss.py
+equation 6, the softmax                         as in equation 4 above
 section 3.3, input feeding                      ``luong_step``; without it, ``luong_at_once``
 Sutskever et al. 2014, ``model=rnn_none``       ``without_attention`` in layers/recurrent_decoder.py
 Wu et al. 2016, ``model=rnn_gnmt``              ``attention_layer``, ``residual`` and ``bidirectional``
 ==============================================  ====================================================
 
-Notation: Luong's h_t is s_i here, his attentional vector (h_t with a tilde) is hidden_i, and his W_c is W_o. Bahdanau's
-W_o is the vocabulary matrix, which is ``Prediction.weight`` here.
+A configuration named for a paper, as ``conf/model/rnn_luong2015.yaml``, has its sizes.
+
+==================================  ==================================
+symbol in the papers                here
+==================================  ==================================
+Luong's h_t                         s_i, the decoder's state
+Luong's h_s with a bar              h_j, the encoder's outputs (Bahdanau's annotations)
+Luong's h_t with a tilde            hidden_i, the attentional vector
+Luong's W_s, Bahdanau's W_o         ``Prediction.weight``, the vocabulary matrix
+==================================  ==================================
 
 Differences from the papers:
 
-- All hidden vectors are tanh(W_o […] + b_o). Bahdanau's output layer is a maxout over s_{i-1}, y_{i-1} and c_i; here it
-  takes s_i. Sutskever's has no such layer. hidden_i has the size of an embedding, so that any tying fits.
-- s_0 is tanh(W h + b) of the last states of both directions. Bahdanau takes the backward direction's alone. An LSTM's
-  cell state starts from a tanh as well.
-- Luong's local attention and his location-based score are left out.
+- Before the softmax stands hidden_i = tanh(W_c […] + b_c) in all three. Luong has no b_c, Sutskever no such layer, and
+  Bahdanau a maxout over s_{i-1}, y_{i-1} and c_i. Here s_i takes the place of s_{i-1}, as in equation 4. hidden_i has
+  the size of an embedding, so that the output projection can be the embedding matrix.
+- s_0 is tanh(W h + b), where h is the last state of both directions. Bahdanau takes the backward direction's alone.
+  Luong and Sutskever start from h itself. An LSTM's cell state starts from a tanh as well.
+- A GRU's reset gate multiplies U s_{i-1} + b, as in cuDNN. In Bahdanau's appendix A.1.2 it multiplies s_{i-1}.
+- ``model=rnn_none`` has the scale's sizes and a bidirectional encoder. Sutskever's is unidirectional and reads the
+  source in reverse.
+- Luong's local attention and location-based score (equation 8) are left out.
 """
 
 from __future__ import annotations
@@ -108,6 +122,7 @@ class RNN(EncoderDecoder):
         super().__init__(embeddings, encoder, decoder)
 
     def embed(self, batch: Batch) -> tuple[Embedded, Embedded]:
-        # The target first: autograd sums the gradients of a shared matrix in an order that decides how they round.
+        # The target first: the order decides how the gradients of tied embeddings are summed, and so how the sum
+        # rounds. In this order a run gives the same bits in every version.
         target = self._embed_target(batch)
         return self._embed_source(batch), target

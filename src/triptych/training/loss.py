@@ -1,4 +1,4 @@
-"""L = lambda(s/S) * L_AE + L_MT (Wang et al. 2021), one loss for every architecture."""
+"""L = lambda(p) * L_AE + L_MT (Wang et al. 2021), one loss for every architecture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LossParts:
     """The loss of one batch, and its parts.
 
     Attributes:
-        loss: () with a gradient: this batch's share of the L of its optimizer step.
+        loss: () differentiable. The shares of the batches of one optimizer step add up to L.
         lambda_: lambda at this step.
         target_nll: () sum of the negative log-likelihoods of target tokens, in nats, without label smoothing.
         source_nll: () sum of those of source tokens.
@@ -36,17 +36,16 @@ class LossParts:
 
 
 class TranslationLoss(nn.Module):
-    """L = lambda(s/S) * L_AE + L_MT (Wang et al. 2021), at step s of S.
+    """L = lambda(p) * L_AE + L_MT (Wang et al. 2021), where p is training progress: steps done / all steps.
 
     L_AE is the mean negative log-likelihood of the predicted source tokens, L_MT that of the target tokens. Each is a
     mean over its own tokens in the whole optimizer step (``Batch.step_tokens``). A model that predicts no source has
     L_MT alone.
 
     Args:
-        label_smoothing: epsilon on L_MT (section 5.4 of Vaswani et al. 2017; rows D of table 3 vary it). L_AE has none,
-            as in the paper.
-        mean: ``terms``, as above; ``sequence``, one mean over the tokens of both terms: at lambda = 1, the loss of a
-            language model.
+        label_smoothing: epsilon on L_MT (section 5.4 of Vaswani et al. 2017; rows D of table 3 vary it). L_AE has none.
+        mean: ``terms``, as above; ``sequence``, both terms are divided by the number of all tokens. At lambda = 1 this
+            is a language model's loss.
         autoencode: lambda, a function of training progress in [0, 1].
 
     Raises:
@@ -58,20 +57,21 @@ class TranslationLoss(nn.Module):
         require_probability("loss", label_smoothing=label_smoothing)
         require_one_of(("terms", "sequence"), "loss", mean=mean)
         self.label_smoothing = label_smoothing
-        self.together = mean == "sequence"
+        self.one_mean = mean == "sequence"
         self.autoencode = autoencode
         self.cross_entropy = LinearCrossEntropy()
 
     def forward(self, prediction: Prediction, step_tokens: Tensor, progress: float) -> LossParts:
-        """Return the loss of a batch's prediction, normalised by step_tokens (2,), at training progress s/S."""
+        """Return the loss of a batch's prediction, normalised by step_tokens (2,), at training progress p."""
         lambda_ = self.autoencode(progress)
         hidden, targets, num_source = prediction.hidden, prediction.targets, prediction.num_source
         if lambda_ == 0:
             hidden, targets, num_source = hidden[num_source:], targets[num_source:], 0
         num_target = len(targets) - num_source
         src_tokens, tgt_tokens = step_tokens.to(accumulation_dtype(hidden.dtype)).clamp(min=1).unbind()
-        if self.together and num_source:
+        if self.one_mean and num_source:
             src_tokens = tgt_tokens = src_tokens + tgt_tokens
+        # The sum of all tokens' losses with these weights is lambda * L_AE + L_MT.
         token_weights = torch.cat([(lambda_ / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
         smoothing = torch.full_like(token_weights, self.label_smoothing)
         smoothing[:num_source] = 0

@@ -59,11 +59,11 @@ WIDE = 256
 """From this width on, a preset is held to the contract at an eighth of it."""
 
 
-def narrow(name: str) -> list[str]:
-    """Overrides that make a large preset quick to compute, and leave its layers and choices."""
-    model = compose_train("scale=smoke", f"model={name}").model
+def narrow(*overrides: str) -> dict[str, int]:
+    """Sizes that make a large preset quick to compute, and leave its layers and choices."""
+    model = compose_train("scale=smoke", *overrides).model
     widths = {width: model[width] for width in ("d_model", "d_ff", "embedding_size", "hidden_size") if width in model}
-    return [f"model.{width}={size // 16 * 2}" for width, size in widths.items() if size >= WIDE]
+    return {width: size // 16 * 2 for width, size in widths.items() if size >= WIDE}
 
 
 def override(option: str) -> str:
@@ -74,16 +74,17 @@ def override(option: str) -> str:
 def model(request: pytest.FixtureRequest) -> Iterator[TranslationModel]:
     name, *options = request.param.split()
     with torch.no_grad():
-        yield build_model(f"model={name}", *narrow(name), *map(override, options))
+        overrides = [f"model={name}", *map(override, options)]
+        yield build_model(*overrides, **narrow(*overrides))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_preset_is_built_at_its_full_width(name: str) -> None:
-    sizes = []
-    for changes in ([], narrow(name)):
+    narrowed, sizes = narrow(f"model={name}"), []
+    for changes in ({}, narrowed):
         with torch.device("meta"):
-            sizes.append(sum(parameter.numel() for parameter in build_model(f"model={name}", *changes).parameters()))
-    assert sizes[0] > sizes[1] if narrow(name) else sizes[0] == sizes[1]
+            sizes.append(sum(parameter.numel() for parameter in build_model(f"model={name}", **changes).parameters()))
+    assert sizes[0] > sizes[1] if narrowed else sizes[0] == sizes[1]
 
 
 def decoder_logits(model: TranslationModel, batch: Batch) -> Tensor:

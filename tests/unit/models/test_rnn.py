@@ -215,7 +215,7 @@ def test_decoders_are_their_formulas(model: RNN) -> None:
     decoder = model.decoder
     state = model.start(batch.src, batch.src_lengths)
     projection = decoder.context_projection
-    entries: tuple[Tensor, ...] = () if projection is None else projection.weight.chunk(decoder.entered)
+    entries: tuple[Tensor, ...] = () if projection is None else projection.weight.chunk(decoder.num_entered)
     cells = [torch_cell(layer, entries[i] if i < len(entries) else None) for i, layer in enumerate(decoder.layers)]
     states = [layer.unbind(1) for layer in state.hypothesis["recurrent"].unbind(1)]
     attended = AttendedMemory(**state.sentence) if state.sentence else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from triptych.config.composition import compose_run
@@ -10,6 +12,7 @@ from triptych.runs.identity import SCORING, config_hash, display_overrides, iden
 SMOKE = ["scale=smoke", "model=transformer"]
 
 
+@cache
 def hashes(*overrides: str) -> tuple[str, str]:
     config = compose_run([*SMOKE, *overrides]).config
     return config_hash(config, "text"), config_hash(config, "text", leaving_out=SCORING)
