@@ -1,9 +1,11 @@
 """Compare the training speed of two checkouts: each trains for ten seconds, in turns, so that slow moments hit both.
 
-    python -m benchmarks.turns OTHER [--turns 15] [--seconds 10] [--data FOLDER] [--cache FOLDER]
+    python -m benchmarks.turns OTHER [ARM …] [--turns 15] [--seconds 10] [--data FOLDER] [--cache FOLDER]
 
-OTHER is a checkout's folder. Every model is trained by two processes that wait for each other; prints for each the
-median tokens per second of both, and the ratio (this checkout over OTHER) with its 95% interval over the turns.
+OTHER is a checkout's folder. Every model is trained by two processes that wait for each other. Each turn begins with
+one step that is not timed, because the system may have reclaimed memory of the process that waited. Prints for each
+model the median tokens per second of both, the median ratio (this checkout over OTHER), the 95% interval of the
+geometric mean ratio, and the ratio of every turn.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ for _ in range(5):
     steps.step()
 print("ready", flush=True)
 for line in sys.stdin:
+    steps.step()
     began, tokens[0] = time.perf_counter(), 0
     while time.perf_counter() - began < float(line):
         steps.step()
@@ -86,6 +89,7 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("other", type=Path)
+    parser.add_argument("arms", nargs="*", metavar="ARM", help=f"some of {', '.join(ARMS)} (default: all)")
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files (default: download them)")
@@ -94,7 +98,7 @@ def main() -> None:
     here, other = Path(__file__).resolve().parents[1], arguments.other.resolve()
     options = [f"data.dir={arguments.data.resolve()}"] if arguments.data else []
     options += [f"cache={arguments.cache.resolve()}"] if arguments.cache else []
-    for arm in ARMS:
+    for arm in arguments.arms or ARMS:
         with training(here, arm, options) as ours, training(other, arm, options) as theirs:
             turns = []
             for turn in range(arguments.turns):  # who begins changes from turn to turn
@@ -106,7 +110,7 @@ def main() -> None:
         low, high = interval(ratios)
         medians = [statistics.median(side) for side in zip(*turns, strict=True)]
         found = {"ours": medians[0], "other": medians[1], "ratio": statistics.median(ratios), "95%": [low, high]}
-        print(json.dumps({"arm": arm, **found}), flush=True)
+        print(json.dumps({"arm": arm, **found, "ratios": [round(ratio, 3) for ratio in ratios]}), flush=True)
 
 
 if __name__ == "__main__":

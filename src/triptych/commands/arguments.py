@@ -73,7 +73,8 @@ def show(command: str, arguments: Sequence[str]) -> int:
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     try:
         with explained(command, rest), with_own_folders(folders):
-            register_settings_of(rest)
+            if command != "train":  # the others take their search and metrics from a run
+                register_settings_of(rest)
             hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(job)()
     finally:
         sys.argv = argv

@@ -22,6 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.config import schema
 from triptych.config.search_path import conf_dir
 from triptych.errors import UserError
+from triptych.runs.folder import RunFolder, read_record
 
 MULTIRUN = ("-m", "--multirun")
 SWEEP_KEYS = ("experiment=", "hydra.mode=")
@@ -177,8 +178,6 @@ def register_settings_of(overrides: Sequence[str]) -> None:
     Raises:
         UserError: the run is of another version, or damaged.
     """
-    from triptych.runs.folder import RunFolder, read_record  # imports pandas, which no other command needs here
-
     named = [one.removeprefix("run=").strip("'\"") for one in overrides if one.startswith("run=")]
     folder = RunFolder(Path(named[-1] if named else os.devnull).expanduser())
     if folder.config.exists():

@@ -7,13 +7,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.runs.versions import source_hash
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = 2
 """Version of the files in a run's folder. Format 1 (triptych 0.1) had no run.json."""
@@ -179,6 +180,8 @@ def read_metrics(folder: RunFolder) -> pd.DataFrame:
     An interrupted run has a file for each part. A part counts up to the first step of the next one. A part that was
     killed while its file was rewritten is empty.
     """
+    import pandas as pd  # imported late: --help does not wait for it
+
     table = pd.DataFrame()
     parts = folder.path.glob("metrics/version_*/metrics.csv")
     for path in sorted(parts, key=lambda path: int(path.parent.name.split("_")[1])):
