@@ -39,7 +39,7 @@ def conditions(runs: Sequence[StoredRun]) -> list[str]:
             lines.append(f"{test_set}: {score_header(name)} {_values([one for one in scores if key in one], key)}")
         lines += [
             f"{test_set}: {_values(scores, 'sentences')} sentences, beam {_values(scores, 'beam_size')}, "
-            f"length penalty {_values(scores, 'length_penalty')}",
+            f"length penalty {_penalties(scores)}",
         ]
     return lines
 
@@ -86,6 +86,13 @@ def _budget(run: StoredRun) -> str:
     parts += [f"{batch['tokens']:,} padded tokens a batch"] if "tokens" in batch else []
     parts += [f"{batch['accumulate']} batches a step"] if batch.get("accumulate", 1) > 1 else []
     return ", ".join(parts)
+
+
+def _penalties(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return the length penalty of all scores, or each different one, and whether each run has tuned its own."""
+    found = _values(sorted(scores, key=lambda score: float(str(score.get("length_penalty", 0)))), "length_penalty")
+    tuned = all("length_penalty_tuned" in score for score in scores)
+    return f"{found}, tuned for each run by BLEU on validation sentences" if tuned else found
 
 
 def _values(scores: Sequence[Mapping[str, object]], key: str) -> str:
