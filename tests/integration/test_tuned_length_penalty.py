@@ -46,6 +46,10 @@ def test_a_tuned_run_translates_with_what_it_chose(runs: list[triptych.Run]) -> 
     assert run.translate(lines) == expected
     again = triptych.evaluate(run, split="test")
     assert (again["bleu"], again["length_penalty"]) == (scores["bleu"], scores["length_penalty"])
+    first = triptych.evaluate(run, "search.stop=first", split="test")
+    assert first["stop"] == "first"
+    assert len([*run.files.translations.glob("test.best.beam2.*[0-9].txt")]) == 1, "each search has its files"
+    assert len([*run.files.translations.glob("test.best.beam2.*[0-9].first.txt")]) == 1
     anew = triptych.evaluate(runs[2], "search.length_penalty=tuned", "metric=[bleu]", split="test")
     assert anew["length_penalty_tuned"] == scores["length_penalty_tuned"]
 

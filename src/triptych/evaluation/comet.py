@@ -35,8 +35,8 @@ class Comet:
             self._package: Any = importlib.import_module("comet")
         except ImportError as error:
             raise UserError(
-                f"metric=comet needs a package that is not installed ({error}); run pip install 'triptych[comet]', or "
-                "leave comet out of metric."
+                f"metric=comet needs a package that is not installed ({error}); run pip install 'triptych[comet]' and "
+                "pip install --no-deps unbabel-comet, or leave comet out of metric."
             ) from error
         try:
             self._checkpoint = self._package.download_model(model)

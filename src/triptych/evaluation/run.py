@@ -10,6 +10,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.data.corpus import Corpus
+from triptych.decoding.search import EXACT
 from triptych.errors import UserError
 from triptych.evaluation.length_penalty import choose_length_penalty
 from triptych.evaluation.metrics import Metric
@@ -80,7 +81,8 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     )
     how = chosen.search
     limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}"
-    name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}"
+    stop = "" if how.stop == EXACT else f".{how.stop}"
+    name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
     save_evaluation(found, run.files, name)
     names = {key: one.name for key, one in metrics.items()}
     return RunEvaluation(split, run.checkpoint, found.scores, names, run.files.translations / f"{name}.txt")

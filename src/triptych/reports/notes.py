@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from triptych.decoding.search import EXACT
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparability import share_stream, stream_of
 from triptych.reports.stored_run import StoredRun, metric_names, test_sets
@@ -39,7 +40,7 @@ def conditions(runs: Sequence[StoredRun]) -> list[str]:
             lines.append(f"{test_set}: {score_header(name)} {_values([one for one in scores if key in one], key)}")
         lines += [
             f"{test_set}: {_values(scores, 'sentences')} sentences, beam {_values(scores, 'beam_size')}, "
-            f"length penalty {_penalties(scores)}",
+            f"length penalty {_penalties(scores)}{_stop(scores)}",
         ]
     return lines
 
@@ -88,11 +89,18 @@ def _budget(run: StoredRun) -> str:
     return ", ".join(parts)
 
 
+def _stop(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return when the search of a sentence ended, empty if that was when no better translation could come."""
+    found = dict.fromkeys(str(score.get("stop", EXACT)) for score in scores)
+    return "" if list(found) == [EXACT] else f", search.stop={' or '.join(found)}"
+
+
 def _penalties(scores: Sequence[Mapping[str, object]]) -> str:
     """Return the length penalty of all scores, or each different one, and whether each run has tuned its own."""
-    found = _values(sorted(scores, key=lambda score: float(str(score.get("length_penalty", 0)))), "length_penalty")
-    tuned = all("length_penalty_tuned" in score for score in scores)
-    return f"{found}, tuned for each run by BLEU on validation sentences" if tuned else found
+    if not all("length_penalty_tuned" in score for score in scores):
+        return _values(scores, "length_penalty")
+    ordered = sorted(scores, key=lambda score: float(str(score["length_penalty"])))
+    return f"{_values(ordered, 'length_penalty')}, tuned for each run by BLEU on validation sentences"
 
 
 def _values(scores: Sequence[Mapping[str, object]], key: str) -> str:

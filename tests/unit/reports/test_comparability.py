@@ -104,9 +104,16 @@ def test_results_of_before_stopped_exactly(tmp_path: Path) -> None:
     add_arm(tmp_path, 0, "base", tests={"toy": scores()})
     add_arm(tmp_path, 1, "A1", tests={"toy": scores(stop="exact")})
     main([str(tmp_path)])
+    assert "search.stop" not in (tmp_path / "report.md").read_text()
     add_arm(tmp_path, 2, "A2", tests={"toy": scores(stop="first")})
     with pytest.raises(UserError, match=r"test\.toy\.stop differs between runs \(exact in .* and 1 more; first in"):
         main([str(tmp_path)])
+
+
+def test_a_search_that_stops_at_the_first_is_named(tmp_path: Path) -> None:
+    make_run(tmp_path, "a", tests={"toy": scores(stop="first")})
+    main([str(tmp_path)])
+    assert "beam 4, length penalty 0.6, search.stop=first" in (tmp_path / "report.md").read_text()
 
 
 def test_every_measure_has_a_column(tmp_path: Path) -> None:
