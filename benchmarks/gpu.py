@@ -156,7 +156,9 @@ class Bench:
         return {"targets": int(batch.step_tokens[1]), "bytes": held}
 
     def _decode(self, arm: str, autocast: bool) -> float:
-        search = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=10, n_best=1)
+        search = Search(
+            beam_size=4, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=10, stop="exact", n_best=1
+        )
         random = np.random.default_rng(2)
         lengths = sentence_lengths(random, self.sentences)
         sources = [random.integers(6, self.vocabulary.src_size, length).tolist() for length in lengths]

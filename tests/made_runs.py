@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from triptych.evaluation.likelihood import mean_nats
 from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.arm_rows import ArmRow, build_rows
 from triptych.reports.reader import find_arms, find_runs
@@ -46,6 +47,7 @@ def make_run(
     study: dict[str, Any] | None = None,
     overrides: Sequence[str] = (),
     sources: list[str] | None = None,
+    nats: list[float] | None = None,
     **train: Any,
 ) -> Path:
     """Write a finished run and return its folder.
@@ -59,6 +61,7 @@ def make_run(
         study: the study that its config names.
         overrides: the overrides, where ``given`` is a name alone.
         sources: the sources of ``lines``.
+        nats: the negative log-likelihood of each reference.
         train: entries of the result's ``train``.
     """
     folder = start_run(root, given, overrides)
@@ -71,6 +74,10 @@ def make_run(
         tests = {"toy": scores(**corpus_scores(lines, REFERENCES))}
         if sources is not None:
             tests["toy"]["text"] = TranslatedText(lines, REFERENCES, sources).fingerprint
+        if nats is not None:
+            tests["toy"] |= mean_nats(nats, REFERENCES)
+            text = "".join(f"{value:.4f}\n" for value in nats)
+            (folder / "translations" / "toy.nats.txt").write_text(text)
     result = {
         "run": name,
         "config_hash": "0123abcd",

@@ -42,6 +42,8 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["loss=unknown"], ["loss=unknown", "decayed"]),
         ([*TEXT, "tokenizer.vocab_size=30000"], ["tokenizer.vocab_size=30000", "at most"]),
         (["search.beam_size=0"], ["search.beam_size=0", "at least 1"]),
+        (["search.length_penalty=best"], ["search.length_penalty=best", "or tuned"]),
+        (["search.stop=never"], ["search.stop=never", "exact or first"]),
         (["metric=[]"], ["metric=[]", "metric=[bleu]"]),
         (["+trainer.max_steps=5"], ["trainer.max_steps", "budget"]),
         (["+trainer.precison=16"], ["trainer.precison cannot be set", "profiler"]),

@@ -21,9 +21,18 @@ def _evaluate(config: DictConfig) -> None:
     found = evaluate_run(run, config.split, config.search, config.metric, config.search_tokens)
     scores = found.scores
     beam = scores["beam_size"]
-    print(f"{config.split}: {scores['sentences']:,} sentences, checkpoint {found.checkpoint}, beam {beam}")
+    penalty = f"{scores['length_penalty']:g}" + (" (tuned)" if "length_penalty_tuned" in scores else "")
+    print(
+        f"{config.split}: {scores['sentences']:,} sentences, checkpoint {found.checkpoint}, beam {beam}, "
+        f"length penalty {penalty}"
+    )
     for key, name in found.metrics.items():
         print(f"{name} {scores[key]:.2f}  {scores[f'{key}_signature']}")
+        if "brevity_penalty" in (details := scores.get(f"{key}_details", {})):
+            print(f"  brevity penalty {details['brevity_penalty']:.3f}, length ratio {details['length_ratio']:.3f}")
+    if scores["nats_per_sentence"] is not None:
+        print(f"references: {scores['nats_per_sentence']:.3f} nats a sentence, {scores['nats_per_word']:.4f} a word")
+    print(f"repetition rate {scores['repetition_rate']:.4f}, cut at the length limit {scores['cut_share']:.4f}")
     print(f"mean smoothed sentence BLEU over pieces {scores['sentence_bleu_pieces']:.2f}  (not comparable with BLEU)")
     for row in scores["by_length"]:
         if row["sentences"]:

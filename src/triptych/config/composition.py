@@ -181,10 +181,14 @@ def register_settings_of(overrides: Sequence[str]) -> None:
     named = [one.removeprefix("run=").strip("'\"") for one in overrides if one.startswith("run=")]
     folder = RunFolder(Path(named[-1] if named else os.devnull).expanduser())
     if folder.config.exists():
+        from triptych.runs.scored_search import scored_search  # imports torch, which --help does without
+
         read_record(folder)
         config: Any = OmegaConf.load(folder.config)
+        search = scored_search(folder, config.search)
     else:
         config = compose_unchecked([]).config
+        search = config.search
     store = ConfigStore.instance()
-    store.store(group="search", name="run", node=config.search)
+    store.store(group="search", name="run", node=search)
     store.store(group="metric", name="run", node=config.metric)

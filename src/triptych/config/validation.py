@@ -14,6 +14,7 @@ from triptych import kernels
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
+from triptych.decoding.search import TUNED
 from triptych.errors import UserError, require_at_least, require_one_of
 
 SMALL_VOCABULARY = 8
@@ -80,6 +81,11 @@ def check(config: DictConfig) -> None:
     _check_trainer(config)
     require_one_best("search", config.search)
     require_one_best("validation.search", config.validation.search)
+    if config.validation.search.get("length_penalty") == TUNED:
+        raise UserError(
+            f"validation.search.length_penalty={TUNED} is for search alone, which can be tuned after training; give a "
+            "number."
+        )
     for part in (config.loss, config.search, config.validation.search, config.optimizer.schedule):
         instantiate(part)
     vocabulary = Vocabulary(SMALL_VOCABULARY, SMALL_VOCABULARY, config.tokenizer.joint, src_tag=4, tgt_tag=5)

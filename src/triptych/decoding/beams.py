@@ -20,11 +20,13 @@ class Hypothesis:
         score: log-probability divided by the length penalty; hypotheses are ranked by it, higher is better.
         log_probability: natural logarithm of the probability of the generated tokens, including ``</s>`` if the model
             generated it.
+        cut: whether the length limit ended it, and not ``</s>``.
     """
 
     tokens: list[int]
     score: float
     log_probability: float
+    cut: bool
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Beams:
         best_tokens: (A, N, 1 + n) the best finished hypotheses, best first, padded with ``<pad>``.
         best_scores: (A, N) their scores; -inf where fewer than N have finished.
         best_log_probs: (A, N) their log-probabilities.
+        num_finished: (A,) number of hypotheses that have finished, kept or not.
     """
 
     sentence: Tensor
@@ -51,6 +54,7 @@ class Beams:
     best_tokens: Tensor
     best_scores: Tensor
     best_log_probs: Tensor
+    num_finished: Tensor
 
     @classmethod
     def initial(cls, first_tokens: Tensor, limit: Tensor, n_best: int) -> Beams:
@@ -71,6 +75,7 @@ class Beams:
             best_tokens=torch.full((num_sentences, n_best, 1), PAD, device=device),
             best_scores=no_scores,
             best_log_probs=no_scores,
+            num_finished=torch.zeros(num_sentences, dtype=torch.long, device=device),
         )
 
     def select(self, sentences: Tensor) -> Beams:
@@ -82,7 +87,12 @@ class Beams:
         rows = zip(self.best_tokens.tolist(), self.best_scores.tolist(), self.best_log_probs.tolist(), strict=True)
         return [
             [
-                Hypothesis([token for token in tokens[1:] if token not in (PAD, EOS)], score, log_prob)
+                Hypothesis(
+                    tokens=[token for token in tokens[1:] if token not in (PAD, EOS)],
+                    score=score,
+                    log_probability=log_prob,
+                    cut=EOS not in tokens[1:],
+                )
                 for tokens, score, log_prob in zip(*row, strict=True)
                 if score > -math.inf
             ]

@@ -7,6 +7,7 @@ n tokens generated so far.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,23 +20,32 @@ from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.errors import UserError
 
+TUNED = "tuned"
+"""The value of ``search.length_penalty`` that leaves it to be chosen on the validation set, after training."""
+EXACT, FIRST = "exact", "first"
+"""The values of ``search.stop``."""
+
 
 class Search:
     """Beam search with the length penalty of Wu et al. 2016 (equation 14), ((5 + n) / 6) ^ alpha.
 
     A hypothesis finishes when its continuation with ``</s>`` is among the K best candidates of its sentence; the K best
     other candidates stay live. A sentence is finished as soon as no live hypothesis can reach the score of the worst
-    hypothesis kept. Stopping early therefore loses nothing: with a wide enough beam the result equals exhaustive
-    search. A hypothesis that reaches the length limit counts as finished. A beam of one is greedy search and stops at
-    its first ``</s>``. ``<pad>`` and ``<s>`` are never generated. Ties between candidates are broken by beam, then by
-    token id, among those that ``topk`` returns (which of several equal logits ``topk`` keeps last is not specified).
+    hypothesis kept. Stopping so loses nothing (``stop="exact"``): with a wide enough beam the result equals exhaustive
+    search. With ``stop="first"``, a sentence is finished at the latest when K of its hypotheses are, as in fairseq (Ott
+    et al. 2019); a better one may then remain unfound. A hypothesis that reaches the length limit counts as finished.
+    A beam of one is greedy search and stops at its first ``</s>``. ``<pad>`` and ``<s>`` are never generated. Ties
+    between candidates are broken by beam, then by token id, among those that ``topk`` returns (which of several equal
+    logits ``topk`` keeps last is not specified).
 
     Args:
         beam_size: K, live hypotheses a sentence.
-        length_penalty: alpha; 0 ranks by log-probability alone.
+        length_penalty: alpha; 0 ranks by log-probability alone. ``tuned`` is a value still to be chosen: such a search
+            does not run, but ``with_length_penalty`` makes one of it that does.
         max_length_ratio: an output has at most ``max_length_ratio * source length + max_length_extra`` tokens, both
             lengths including ``</s>``.
         max_length_extra: see ``max_length_ratio``.
+        stop: when the search of a sentence ends, ``exact`` or ``first``.
         n_best: N, hypotheses returned a sentence, at most K.
 
     Raises:
@@ -43,20 +53,41 @@ class Search:
     """
 
     def __init__(
-        self, *, beam_size: int, length_penalty: float, max_length_ratio: float, max_length_extra: int, n_best: int
+        self,
+        *,
+        beam_size: int,
+        length_penalty: float | str,
+        max_length_ratio: float,
+        max_length_extra: int,
+        stop: str,
+        n_best: int,
     ) -> None:
         _require("beam_size", beam_size, isinstance(beam_size, int) and beam_size >= 1, "an integer of at least 1")
-        _require("length_penalty", length_penalty, _is_non_negative(length_penalty), "a number of at least 0")
+        valid_penalty = length_penalty == TUNED or _is_non_negative(length_penalty)
+        _require("length_penalty", length_penalty, valid_penalty, f"a number of at least 0, or {TUNED}")
         _require("max_length_ratio", max_length_ratio, _is_non_negative(max_length_ratio), "a number of at least 0")
         valid_extra = isinstance(max_length_extra, int) and max_length_extra >= 1
         _require("max_length_extra", max_length_extra, valid_extra, "an integer of at least 1")
+        _require("stop", stop, stop in (EXACT, FIRST), f"{EXACT} or {FIRST}")
         valid_n_best = isinstance(n_best, int) and 1 <= n_best <= beam_size
         _require("n_best", n_best, valid_n_best, f"an integer from 1 to search.beam_size={beam_size}")
         self.beam_size = beam_size
         self.length_penalty = length_penalty
         self.max_length_ratio = max_length_ratio
         self.max_length_extra = max_length_extra
+        self.stop = stop
         self.n_best = n_best
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the length penalty is still to be chosen on the validation set."""
+        return self.length_penalty == TUNED
+
+    def with_length_penalty(self, length_penalty: float) -> Search:
+        """Return the same search with another length penalty."""
+        other = copy.copy(self)
+        other.length_penalty = length_penalty
+        return other
 
     @torch.inference_mode()
     def __call__(
@@ -74,8 +105,13 @@ class Search:
             For each sentence, its at most N best hypotheses, best first.
 
         Raises:
-            UserError: the model's logits are not finite.
+            UserError: a length penalty that is still to be tuned; or the model's logits are not finite.
         """
+        if self.is_tuned:
+            raise UserError(
+                f"search.length_penalty={TUNED} is chosen when a run has trained, and here none has been chosen; give "
+                "a number, such as search.length_penalty=0.6."
+            )
         starts = torch.full_like(src_lengths, BOS) if starts is None else starts
         beams = Beams.initial(starts, self.limit(src_lengths), self.n_best)
         results: list[list[Hypothesis]] = [[] for _ in range(len(src))]
@@ -119,7 +155,8 @@ class Search:
         is_end = token == EOS
         in_beam = torch.arange(candidates.shape[1], device=token.device) < self.beam_size
         at_limit = (beams.limit == length)[:, None]
-        finished = candidates.masked_fill(~((is_end | at_limit) & in_beam), -math.inf)
+        ends = (is_end | at_limit) & in_beam & (candidates > -math.inf)
+        finished = candidates.masked_fill(~ends, -math.inf)
         scores = torch.cat([beams.best_scores, finished / self._penalty(length)], dim=1)
         scores, best = scores.sort(dim=1, descending=True, stable=True)
         scores, best = scores[:, : self.n_best], best[:, : self.n_best]
@@ -137,6 +174,7 @@ class Search:
             best_tokens=pool.gather(1, best[:, :, None].expand(-1, -1, length + 1)),
             best_scores=scores,
             best_log_probs=pool_log_probs.gather(1, best),
+            num_finished=beams.num_finished + ends.sum(dim=1),
         )
         first_row = width * torch.arange(num_sentences, device=token.device)[:, None]
         return extended, first_row + parent.gather(1, live)
@@ -169,11 +207,14 @@ class Search:
         """Return (A,) whether the search of a sentence is over.
 
         Log-probabilities only fall, and the penalty is largest at the length limit. So no continuation of a live
-        hypothesis can score above its log-probability divided by the penalty at the limit.
+        hypothesis can score above its log-probability divided by the penalty at the limit. Once that is known, going on
+        changes nothing, whatever ``stop`` says.
         """
         bound = beams.log_probs[:, 0] / self._penalty(beams.limit)
         worst_kept = beams.best_scores[:, -1]
         finished = (bound <= worst_kept) | (beams.limit == beams.tokens.shape[2] - 1)
+        if self.stop == FIRST:
+            finished |= beams.num_finished >= self.beam_size
         return finished | (worst_kept > -math.inf) if self.beam_size == 1 else finished
 
     def _penalty(self, length: Tensor | int) -> Tensor | float:

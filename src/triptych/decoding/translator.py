@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,6 +19,19 @@ from triptych.decoding.beams import Hypothesis
 from triptych.decoding.search import Search, evaluation_mode
 from triptych.errors import UserError
 from triptych.kernels.linear_cross_entropy import linear_cross_entropy
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The best translation of a line.
+
+    Attributes:
+        text: detokenised; empty for an empty line.
+        cut: whether the length limit ended it.
+    """
+
+    text: str
+    cut: bool
 
 
 class Translator:
@@ -66,7 +80,18 @@ class Translator:
         direction: Direction | None = None,
     ) -> list[str]:
         """Return the best translation of each line, in the order given; an empty line stays empty."""
-        return [best[0][0] if best else "" for best in self.n_best(lines, search, search_tokens, direction)]
+        return [best.text for best in self.best(lines, search, search_tokens, direction)]
+
+    def best(
+        self,
+        lines: Iterable[str],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[Translation]:
+        """Return the best translation of each line, and whether the length limit ended it."""
+        found = self._decode(_as_list(lines), search, search_tokens, direction)
+        return [Translation(self._text(best[0]), best[0].cut) if best else Translation("", False) for best in found]
 
     def n_best(
         self,

@@ -6,7 +6,7 @@ Scores of one metric are comparable only if their signatures are equal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
 from sacrebleu.metrics.bleu import BLEU
@@ -24,10 +24,12 @@ class MetricScore:
     Attributes:
         score: the score, on the scale of its metric; 0 to 100 for BLEU and chrF.
         signature: all settings of the metric, and its version, in one line.
+        details: figures that the score is made of, by name, as JSON can hold them.
     """
 
     score: float
     signature: str
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -42,6 +44,22 @@ class Metric(Protocol):
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
         """Score detokenised translations, given one reference and one source for each of them."""
+
+
+@runtime_checkable
+class LanguageMetric(Protocol):
+    """A metric whose settings follow from the target language, which it is given before it scores."""
+
+    def for_languages(self, languages: Sequence[str]) -> Metric:
+        """Return the metric for lines whose target languages are these, one for each line."""
+
+
+def for_languages(metrics: Mapping[str, Metric], languages: Sequence[str]) -> dict[str, Metric]:
+    """Return the metrics, with those that depend on the target language set to these, one for each line."""
+    return {
+        name: metric.for_languages(languages) if isinstance(metric, LanguageMetric) else metric
+        for name, metric in metrics.items()
+    }
 
 
 class Bleu:
@@ -67,7 +85,7 @@ class Bleu:
             raise UserError(f"metric.bleu.tokenize={tokenize} cannot be used here ({reason}); choose 13a.") from error
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
-        return _sacrebleu_score(BLEU(**self._settings), hypotheses, references)
+        return bleu_score(BLEU(**self._settings), hypotheses, references)
 
 
 class ChrF:
@@ -122,9 +140,21 @@ class Ter:
         return _sacrebleu_score(TER(**self._settings), hypotheses, references)
 
 
-def _sacrebleu_score(metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:
+def _sacrebleu_score(metric: CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:
     score = metric.corpus_score(hypotheses, [references]).score
     return MetricScore(score, metric.get_signature().format())  # complete only after scoring
+
+
+def bleu_score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:
+    """Return sacreBLEU's corpus BLEU.
+
+    Its details are ``brevity_penalty`` (0 to 1), ``length_ratio`` (tokens of the translations for each token of the
+    references) and ``precisions`` (of 1-grams to 4-grams, 0 to 100). BLEU is the brevity penalty times the geometric
+    mean of the precisions.
+    """
+    found = metric.corpus_score(hypotheses, [references])
+    details = {"brevity_penalty": found.bp, "length_ratio": found.ratio, "precisions": list(found.precisions)}
+    return MetricScore(found.score, metric.get_signature().format(), details)
 
 
 def standard_metrics() -> dict[str, Metric]:
@@ -138,7 +168,7 @@ def standard_metrics() -> dict[str, Metric]:
 def score_corpus(
     metrics: Mapping[str, Metric], hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]
 ) -> dict[str, Any]:
-    """Return ``<name>`` and ``<name>_signature`` for each metric of a mapping from name to metric.
+    """Return ``<name>``, ``<name>_signature`` and, if the metric has any, ``<name>_details`` for each metric.
 
     Raises:
         ValueError: the numbers of lines differ, or there are none.
@@ -154,6 +184,7 @@ def score_corpus(
                 "let it return a triptych.evaluation.metrics.MetricScore."
             )
         scores |= {name: found.score, f"{name}_signature": found.signature}
+        scores |= {f"{name}_details": dict(found.details)} if found.details else {}
     return scores
 
 
@@ -162,6 +193,7 @@ class CorpusScores(TypedDict):
 
     bleu: float
     bleu_signature: str
+    bleu_details: dict[str, Any]
     chrf: float
     chrf_signature: str
 

@@ -10,7 +10,9 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.data.corpus import Corpus
+from triptych.decoding.search import EXACT
 from triptych.errors import UserError
+from triptych.evaluation.length_penalty import choose_length_penalty
 from triptych.evaluation.metrics import Metric
 from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
 from triptych.runs.run import Run
@@ -52,7 +54,8 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     Args:
         run: trained.
         split: ``validation``, or a test set of the run's data.
-        search: configuration of how to translate; ``metric`` likewise of the metrics, by their names.
+        search: configuration of how to translate; ``metric`` likewise of the metrics, by their names. A length penalty
+            that is to be tuned is chosen on the run's validation set.
         search_tokens: padded source tokens translated at a time.
 
     Raises:
@@ -65,18 +68,21 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     check_text(run, corpus)
     if split not in corpus.splits:
         raise UserError(f"split={split} is unknown; the run's data has {', '.join(corpus.splits)}.")
+    chosen = choose_length_penalty(translator, corpus, how, search_tokens)
     found = evaluate_split(
         translator,
         corpus,
         split,
         metrics=metrics,
-        search=how,
+        chosen=chosen,
         search_tokens=search_tokens,
         length_edges=run.config.length_edges,
         checkpoint=run.checkpoint,
     )
+    how = chosen.search
     limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}"
-    name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}"
+    stop = "" if how.stop == EXACT else f".{how.stop}"
+    name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
     save_evaluation(found, run.files, name)
     names = {key: one.name for key, one in metrics.items()}
     return RunEvaluation(split, run.checkpoint, found.scores, names, run.files.translations / f"{name}.txt")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
 from typing import Any
 
 from triptych.data.corpus import Corpus
@@ -15,19 +13,30 @@ from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.evaluation.bleu_variants import bleu_by_length, sentence_bleu_pieces
-from triptych.evaluation.metrics import Metric, score_corpus
+from triptych.evaluation.length_penalty import COMMON_PENALTY, ChosenSearch
+from triptych.evaluation.likelihood import DECIMALS, mean_nats, sentence_nats
+from triptych.evaluation.metrics import Metric, for_languages, score_corpus
+from triptych.evaluation.outputs import repetition_rate
+from triptych.evaluation.translation import translate_sections
 from triptych.runs.folder import RunFolder, write_json, write_lines
 
 OTHER_SCORES = (
     "sentence_bleu_pieces",
+    "repetition_rate",
+    "cut_share",
+    "nats_per_sentence",
+    "nats_per_word",
     "sentences",
     "text",
     "seconds",
     "checkpoint",
     "beam_size",
     "length_penalty",
+    "length_penalty_tuned",
+    "at_common_penalty",
     "max_length_ratio",
     "max_length_extra",
+    "stop",
     "by_length",
 )
 """Keys of a split's scores in ``result.json`` beside those of the metrics."""
@@ -35,13 +44,18 @@ OTHER_SCORES = (
 
 @dataclass
 class Evaluation:
-    """Scores of one split, as ``result.json`` stores them, with its sources, translations and references."""
+    """Scores of one split, as ``result.json`` stores them, with its sources, translations and references.
+
+    Attributes:
+        nats: negative log-likelihood of each reference; None for a split that is translated through a pivot.
+    """
 
     split: str
     scores: dict[str, Any]
     sources: list[str]
     translations: list[str]
     references: list[str]
+    nats: list[float] | None
 
 
 def evaluate_split(
@@ -50,7 +64,7 @@ def evaluate_split(
     split: str,
     *,
     metrics: Mapping[str, Metric],
-    search: Search,
+    chosen: ChosenSearch,
     search_tokens: int,
     length_edges: Sequence[int],
     checkpoint: str,
@@ -62,7 +76,7 @@ def evaluate_split(
         corpus: the corpus with the split.
         split: name of the split.
         metrics: corpus metrics by the names of their scores.
-        search: how to translate.
+        chosen: how to translate. If its length penalty was tuned, the split is also translated with the common one.
         search_tokens: maximum number of source tokens a batch, including padding.
         length_edges: bounds of the ranges of source lengths, in words.
         checkpoint: name of the checkpoint of the translator's weights, stored with the scores.
@@ -72,77 +86,84 @@ def evaluate_split(
     """
     check_metrics(metrics)
     sources, references = map(list, corpus.splits[split])
+    sections, tokenizer, search = corpus.sections[split], translator.tokenizer, chosen.search
+    metrics = for_languages(metrics, [route[-1] for route, size in sections for _ in range(size)])
     start = time.perf_counter()
-    translations = translate_split(translator, corpus, split, search=search, search_tokens=search_tokens)
+    found = translate_sections(translator, sources, sections, search=search, search_tokens=search_tokens)
     seconds = time.perf_counter() - start
-    tokenizer = translator.tokenizer
+    translations = [one.text for one in found]
     pieces = [
         [tokenizer.pieces(ids, "tgt") for ids in tokenizer.encode(lines, "tgt")] for lines in (translations, references)
     ]
+    nats = sentence_nats(translator, corpus, split, search_tokens)
     scores = {
         **score_corpus(metrics, translations, references, sources),
         "sentence_bleu_pieces": sentence_bleu_pieces(*pieces),
+        "repetition_rate": repetition_rate(translations),
+        "cut_share": sum(one.cut for one in found) / len(found),
+        **mean_nats(nats, references),
         "sentences": len(sources),
         "text": hashlib.sha256("\n".join([*sources, *references]).encode()).hexdigest()[:16],
         "seconds": seconds,
         "checkpoint": checkpoint,
+        **_search_settings(search),
+        "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
+    }
+    if chosen.bleu:
+        common = search.with_length_penalty(COMMON_PENALTY)
+        alike = translate_sections(translator, sources, sections, search=common, search_tokens=search_tokens)
+        again = score_corpus(metrics, [one.text for one in alike], references, sources)
+        scores |= _how_it_was_tuned(chosen, again)
+    return Evaluation(split, scores, sources, translations, references, nats)
+
+
+def _how_it_was_tuned(chosen: ChosenSearch, at_common_penalty: dict[str, Any]) -> dict[str, Any]:
+    """Return what a result stores of a length penalty that was tuned.
+
+    Args:
+        chosen: the penalty, and those that were tried.
+        at_common_penalty: scores of the same split with ``COMMON_PENALTY``; their signatures are those of the others.
+    """
+    scores = {key: value for key, value in at_common_penalty.items() if not key.endswith("_signature")}
+    return {
+        "length_penalty_tuned": {f"{penalty:g}": bleu for penalty, bleu in chosen.bleu.items()},
+        "at_common_penalty": {"length_penalty": COMMON_PENALTY, **scores},
+    }
+
+
+def _search_settings(search: Search) -> dict[str, Any]:
+    """Return the settings of a search that scores are comparable by."""
+    return {
         "beam_size": search.beam_size,
         "length_penalty": search.length_penalty,
         "max_length_ratio": search.max_length_ratio,
         "max_length_extra": search.max_length_extra,
-        "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
+        "stop": search.stop,
     }
-    return Evaluation(split, scores, sources, translations, references)
 
 
 def check_metrics(metrics: Mapping[str, Metric]) -> None:
     """Raise ``UserError`` for a metric without ``name`` or ``score``, or one named like another score."""
-    signatures = {f"{name}_signature" for name in metrics}
+    taken = {f"{name}_{part}" for name in metrics for part in ("signature", "details")}
     for name, metric in metrics.items():
         if not isinstance(metric, Metric):
             raise UserError(
                 f"metric.{name}: {type(metric).__name__} is not a metric; give it a name and a method "
                 "score(hypotheses, references, sources)."
             )
-        if name in OTHER_SCORES or name in signatures:
+        if name in OTHER_SCORES or name in taken:
             raise UserError(f"metric.{name}: result.json has another value of that name; rename the metric.")
-
-
-def translate_split(
-    translator: Translator, corpus: Corpus, split: str, *, search: Search, search_tokens: int
-) -> list[str]:
-    """Return the translations of a split's sources, each through the languages of its section's route."""
-    translations: list[str] = []
-    remaining = iter(corpus.splits[split][0])
-    for route, size in corpus.sections[split]:
-        lines = list(islice(remaining, size))
-        for direction in pairwise(route):
-            lines = translator.translate(lines, search, search_tokens, direction)
-        translations += lines
-    return translations
-
-
-def split_loss(translator: Translator, corpus: Corpus, split: str, search_tokens: int) -> dict[str, float]:
-    """Return ``loss``, the mean negative log-likelihood of a split's target tokens in nats, and its ``perplexity``.
-
-    Every ``</s>`` counts as a token.
-    """
-    remaining = zip(*corpus.splits[split], strict=True)
-    nats = tokens = 0.0
-    for route, size in corpus.sections[split]:
-        sources, targets = zip(*islice(remaining, size), strict=True)
-        ids = translator.tokenizer.encode(sources, "src"), translator.tokenizer.encode(targets, "tgt")
-        nats -= sum(translator.score_ids(*ids, search_tokens, (route[0], route[-1])))
-        tokens += sum(len(line_ids) + 1 for line_ids in ids[1])
-    return {"loss": nats / tokens, "perplexity": math.exp(nats / tokens)}
 
 
 def save_evaluation(evaluation: Evaluation, folder: RunFolder, name: str) -> None:
     """Write translations, references, sources and scores to the run's folder.
 
-    The files are ``translations/<name>.txt``, ``<name>.ref.txt``, ``<name>.src.txt`` and ``<name>.json``.
+    The files are ``translations/<name>.txt``, ``<name>.ref.txt``, ``<name>.src.txt`` and ``<name>.json``, and
+    ``<name>.nats.txt`` with the negative log-likelihood of each reference.
     """
     write_lines(folder.translations / f"{name}.txt", evaluation.translations)
     write_lines(folder.translations / f"{name}.ref.txt", evaluation.references)
     write_lines(folder.translations / f"{name}.src.txt", evaluation.sources)
+    if evaluation.nats is not None:
+        write_lines(folder.translations / f"{name}.nats.txt", [f"{nats:.{DECIMALS}f}" for nats in evaluation.nats])
     write_json(folder.translations / f"{name}.json", evaluation.scores)

@@ -66,6 +66,7 @@ def compare_ctranslate2(translator: Translator, folder: Path, lines: Sequence[st
         length_penalty=0.0,
         max_length_ratio=search.max_length_ratio,
         max_length_extra=search.max_length_extra,
+        stop=search.stop,
         n_best=1,
     )
     found = decode(translator.model, sources, unpenalised, search_tokens=4096, device=translator.device)

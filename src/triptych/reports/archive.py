@@ -6,7 +6,8 @@ A folder is an archive if it holds these files:
 - ``runs.jsonl``: a line for each run, with its name, label, overrides, seed, config and result;
 - ``curves.csv``: the metrics that all runs logged, with the column ``run`` before them;
 - ``translations/<test set>.jsonl.gz``: a line for each sentence, with its source (if known), its reference and the
-  translations by run. Readers ignore other keys, so that a line has room for scores of the sentence.
+  translations by run, and ``scores``: by name and run, figures of the sentence such as ``nats``. Readers ignore other
+  keys.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -205,7 +207,25 @@ class ArchivedRun(StoredRun):
             translations,
             [line["reference"] for line in sentences],
             sources if len(sources) == len(sentences) else None,
+            self._sentence_scores(test_set, sentences),
         )
+
+    def _sentence_scores(self, test_set: str, sentences: list[dict[str, Any]]) -> dict[str, list[float]]:
+        """Return the figures of each sentence that the archive has of this run, by name.
+
+        Raises:
+            UserError: a figure is no number.
+        """
+        scores: dict[str, list[float]] = defaultdict(list)
+        try:
+            for line in sentences:
+                for name, by_run in (line.get("scores") or {}).items():
+                    if self.key in by_run:
+                        scores[name].append(float(by_run[self.key]))
+        except (ValueError, TypeError, AttributeError) as error:
+            path = self.archive.folder / text_file(test_set)
+            raise UserError(f"{path} cannot be read ({error}); {ADVICE}.") from error
+        return dict(scores)
 
     def text_file(self, test_set: str) -> str:
         return text_file(test_set)

@@ -110,10 +110,10 @@ def _write_files(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -
 
 
 def _write_sentences(path: Path, test_set: str, texts: dict[str, TranslatedText]) -> None:
-    """Write a test set: its sources and references once, and the translations of all runs beside them.
+    """Write a test set: its sources and references once, and beside them translations and scores of all runs.
 
     Raises:
-        UserError: the runs do not have the same sources or references.
+        UserError: the runs do not have the same sources or references, or a run has no score for each sentence.
     """
     (first, one), *others = texts.items()
     sources = next((text.sources for text in texts.values() if text.sources is not None), None)
@@ -123,11 +123,19 @@ def _write_sentences(path: Path, test_set: str, texts: dict[str, TranslatedText]
                 f"{first} and {name} translated different text as the test set {test_set}; "
                 "keep them in separate folders."
             )
+    scored = {
+        score: {name: text.scores[score] for name, text in texts.items() if score in text.scores}
+        for score in sorted({score for text in texts.values() for score in text.scores})
+    }
     shared = {"reference": one.references} | ({"source": sources} if sources is not None else {})
     with path.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
         for i in range(len(one.references)):
             sentence: dict[str, Any] = {key: shared[key][i] for key in ("source", "reference") if key in shared}
             sentence["translations"] = {name: text.translations[i] for name, text in texts.items()}
+            if scored:
+                sentence["scores"] = {
+                    score: {name: by_run[i] for name, by_run in scored[score].items()} for score in scored
+                }
             file.write((json.dumps(sentence, ensure_ascii=False) + "\n").encode())
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from triptych.decoding.search import TUNED
 from triptych.errors import UserError
+from triptych.evaluation.likelihood import mean_nats
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.rescoring import rescore
 from triptych.reports.stored_run import StoredRun, TranslatedText, metric_names, test_sets
 
 SAME_TEXT = ("text", "sentences")
 """Entries of a test's result that runs must share before their scores stand in one table, beside the signatures."""
-SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra")
+SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra", "stop")
 """Entries that they must share too, unless a study varies the search."""
+BEFORE = {"stop": "exact"}
+"""What the results of a version hold that did not store the entry."""
 TOLERANCE = 1e-6
 """Points that a score may change by when it is computed again from the same text: rounding alone."""
 
@@ -33,7 +37,7 @@ def refuse_mixtures(runs: Sequence[StoredRun], varies: Collection[str]) -> None:
             found: dict[str, list[str]] = defaultdict(list)
             for run in runs:
                 if test_set in run.tests and (key in run.tests[test_set] or key not in signatures):
-                    found[str(run.tests[test_set].get(key))].append(run.origin)
+                    found[str(_setting(run.tests[test_set], key))].append(run.origin)
             if len(found) > 1:
                 sides = "; ".join(
                     f"{value} in {origins[0]}" + (f" and {len(origins) - 1:,} more" if len(origins) > 1 else "")
@@ -43,6 +47,13 @@ def refuse_mixtures(runs: Sequence[StoredRun], varies: Collection[str]) -> None:
                     f"test.{test_set}.{key} differs between runs ({sides}): "
                     "train them with the same data and search, or report them from separate folders."
                 )
+
+
+def _setting(scores: Mapping[str, Any], key: str) -> Any:
+    """Return how a test set was scored; the length penalty of runs that each tuned their own is ``tuned``."""
+    if key == "length_penalty" and "length_penalty_tuned" in scores:
+        return TUNED
+    return scores.get(key, BEFORE.get(key))
 
 
 def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
@@ -143,4 +154,18 @@ def _contradiction(run: StoredRun, test_set: str, text: TranslatedText) -> str |
             )
         if abs(found.score - stored) > TOLERANCE:
             return f"test.{test_set}.{name} is {stored:.6g}, and its translations score {found.score:.6g}"
+    return _contradicting_nats(run, test_set, text)
+
+
+def _contradicting_nats(run: StoredRun, test_set: str, text: TranslatedText) -> str | None:
+    """Return how the log-likelihoods of a run's references contradict their stored mean, None if they agree."""
+    nats = text.scores.get("nats")
+    if nats is None:
+        return None
+    if len(nats) != len(text.references):
+        return f"{test_set} has {len(nats):,} log-likelihoods for {len(text.references):,} references"
+    for key, mean in mean_nats(nats, text.references).items():
+        stored = run.tests[test_set].get(key)
+        if stored is None or mean is None or abs(mean - stored) > TOLERANCE:
+            return f"test.{test_set}.{key} is {stored}, and the log-likelihoods of its sentences give {mean:.6g}"
     return None

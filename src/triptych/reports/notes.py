@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from triptych.decoding.search import EXACT
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparability import share_stream, stream_of
 from triptych.reports.stored_run import StoredRun, metric_names, test_sets
@@ -39,7 +40,7 @@ def conditions(runs: Sequence[StoredRun]) -> list[str]:
             lines.append(f"{test_set}: {score_header(name)} {_values([one for one in scores if key in one], key)}")
         lines += [
             f"{test_set}: {_values(scores, 'sentences')} sentences, beam {_values(scores, 'beam_size')}, "
-            f"length penalty {_values(scores, 'length_penalty')}",
+            f"length penalty {_penalties(scores)}{_stop(scores)}",
         ]
     return lines
 
@@ -86,6 +87,20 @@ def _budget(run: StoredRun) -> str:
     parts += [f"{batch['tokens']:,} padded tokens a batch"] if "tokens" in batch else []
     parts += [f"{batch['accumulate']} batches a step"] if batch.get("accumulate", 1) > 1 else []
     return ", ".join(parts)
+
+
+def _stop(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return when the search of a sentence ended, empty if that was when no better translation could come."""
+    found = dict.fromkeys(str(score.get("stop", EXACT)) for score in scores)
+    return "" if list(found) == [EXACT] else f", search.stop={' or '.join(found)}"
+
+
+def _penalties(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return the length penalty of all scores, or each different one, and whether each run has tuned its own."""
+    if not all("length_penalty_tuned" in score for score in scores):
+        return _values(scores, "length_penalty")
+    ordered = sorted(scores, key=lambda score: float(str(score["length_penalty"])))
+    return f"{_values(ordered, 'length_penalty')}, tuned for each run by BLEU on validation sentences"
 
 
 def _values(scores: Sequence[Mapping[str, object]], key: str) -> str:

@@ -9,11 +9,15 @@ from sacrebleu.metrics.chrf import CHRF
 
 from triptych.errors import UserError
 from triptych.evaluation.bleu_statistics import bleu_from_signature
-from triptych.evaluation.metrics import Bleu, ChrF, MetricScore, Ter
+from triptych.evaluation.metrics import Bleu, ChrF, MetricScore, Ter, for_languages
+from triptych.evaluation.moses_bleu import MosesBleu
 from triptych.reports.stored_run import StoredRun, TranslatedText
 
-METRICS = {f"{metric.__module__}.{metric.__name__}": metric for metric in (Bleu, ChrF, Ter)}
+METRICS = {f"{metric.__module__}.{metric.__name__}": metric for metric in (Bleu, ChrF, Ter, MosesBleu)}
 """The metrics that can score again, by the ``_target_`` of their configuration."""
+
+MARKS_OF_VERSIONS = {"sacrebleu": "version", "sacremoses": "sacremoses"}
+"""What stands before a library's version in a signature, by the library."""
 
 
 def rescore(run: StoredRun, name: str, signature: str, text: TranslatedText) -> MetricScore | None:
@@ -39,16 +43,26 @@ def rescore(run: StoredRun, name: str, signature: str, text: TranslatedText) -> 
     elif settings.get("_target_") in METRICS:
         given = {key: value for key, value in settings.items() if key != "_target_"}
         try:
-            metric = METRICS[settings["_target_"]](**given)
+            built = METRICS[settings["_target_"]](**given)
         except (TypeError, UserError) as error:
             raise ValueError(f"{name} cannot be built from the run's config: {error}") from error
+        (metric,) = for_languages({name: built}, [_target_language(run)] * len(text.references)).values()
         found = metric.score(text.translations, text.references, text.sources or text.references)
     else:
         return None
-    version = (run.result or {}).get("versions", {}).get("sacrebleu")
-    if found is None or version is None:
-        return found
-    return MetricScore(found.score, re.sub(r"\bversion:[^|]*", f"version:{version}", found.signature))
+    if found is None:
+        return None
+    signature, versions = found.signature, (run.result or {}).get("versions", {})
+    for library, mark in MARKS_OF_VERSIONS.items():
+        if library in versions:
+            signature = re.sub(rf"\b{mark}:[^|]*", f"{mark}:{versions[library]}", signature)
+    return MetricScore(found.score, signature, found.details)
+
+
+def _target_language(run: StoredRun) -> str:
+    """Return the target language of a run's test sets."""
+    languages = ((run.result or {}).get("data") or {}).get("languages") or [""]
+    return (run.config.get("data") or {}).get("tgt") or languages[-1]
 
 
 def _rescore_by_signature(name: str, signature: str, text: TranslatedText) -> MetricScore | None:

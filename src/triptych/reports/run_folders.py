@@ -22,6 +22,10 @@ RUN_FILE = "run.json"
 """The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
 
 
+SENTENCE_SCORES = ("nats",)
+"""Figures of each sentence: ``translations/<test set>.<name>.txt`` has one a line."""
+
+
 @dataclass(frozen=True, eq=False)
 class FolderRun(StoredRun):
     """A run that is read from its folder.
@@ -64,7 +68,24 @@ class FolderRun(StoredRun):
             _read_lines(translations),
             _read_lines(references),
             _read_lines(sources) if sources.is_file() else None,
+            self._sentence_scores(test_set),
         )
+
+    def _sentence_scores(self, test_set: str) -> dict[str, list[float]]:
+        """Return the figures of each sentence, by name, from the files that hold them.
+
+        Raises:
+            UserError: a line is no number.
+        """
+        scores = {}
+        for name in SENTENCE_SCORES:
+            path = RunFolder(self.folder).translations / f"{test_set}.{name}.txt"
+            if path.is_file():
+                try:
+                    scores[name] = [float(line) for line in _read_lines(path)]
+                except ValueError as error:
+                    raise UserError(f"{path} cannot be read ({error}); {self.remedy}.") from error
+        return scores
 
     def text_file(self, test_set: str) -> str:
         return f"translations/{test_set}.txt"

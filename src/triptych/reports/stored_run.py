@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ import pandas as pd
 
 from triptych.errors import UserError
 from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
+
+OTHER_SCORES = ("nats_per_sentence", "nats_per_word", "repetition_rate", "cut_share", "sentence_bleu_pieces")
+"""Figures of a test set that have no signature."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,13 @@ class TranslatedText:
         translations: what the run made of the sources.
         references: what the translations are scored against.
         sources: None where the run did not store them.
+        scores: further figures of each sentence, by name: ``nats``, the negative log-likelihood of its reference.
     """
 
     translations: list[str]
     references: list[str]
     sources: list[str] | None = None
+    scores: Mapping[str, list[float]] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str | None:
@@ -173,6 +178,21 @@ def metric_names(runs: Sequence[StoredRun], test_set: str) -> list[str]:
     scores = [run.tests[test_set] for run in runs if test_set in run.tests]
     found = {key.removesuffix("_signature") for each in scores for key in each if key.endswith("_signature")}
     return sorted(found, key=lambda name: (name != "bleu", name != "chrf", name))
+
+
+def other_scores(scores: Mapping[str, Any]) -> dict[str, float]:
+    """Return the figures of a test set that are no metric's score, by name, without those that were not measured.
+
+    Args:
+        scores: of the test set, as ``result.json`` stores them.
+    """
+    details = scores.get("bleu_details") or {}
+    found = {f"bleu_{key}": details.get(key) for key in ("brevity_penalty", "length_ratio")}
+    found |= {key: scores.get(key) for key in OTHER_SCORES}
+    if "length_penalty_tuned" in scores:
+        common = scores.get("at_common_penalty") or {}
+        found |= {"length_penalty": scores["length_penalty"], "bleu_at_common_penalty": common.get("bleu")}
+    return {key: float(value) for key, value in found.items() if value is not None}
 
 
 def _without_seed(value: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from triptych.reports.arm_rows import ArmRow, runs_of
-from triptych.reports.stored_run import StoredRun, metric_names, test_sets
+from triptych.reports.stored_run import StoredRun, metric_names, other_scores, test_sets
 from triptych.reports.study import Published
 
 MISSING = "–"
@@ -68,9 +68,20 @@ SPEED = Column("tokens_per_second", "tokens/s", ",.0f")
 PERPLEXITY = Column("validation_perplexity", "validation perplexity", ".2f")
 SCORES = {
     "bleu": ("BLEU", ".2f"),
+    "bleu_brevity_penalty": ("brevity penalty", ".3f"),
+    "bleu_length_ratio": ("length ratio", ".3f"),
+    "bleu_lc_norm_tok": ("BLEU lc.norm.tok", ".2f"),
     "chrf": ("chrF", ".2f"),
+    "chrfpp": ("chrF++", ".2f"),
     "sentence_bleu_pieces": ("sentence BLEU over pieces", ".2f"),
     "ter": ("TER", ".2f"),
+    "comet": ("COMET", ".4f"),
+    "nats_per_sentence": ("nats/sentence", ".3f"),
+    "nats_per_word": ("nats/word", ".4f"),
+    "repetition_rate": ("repetition rate", ".4f"),
+    "cut_share": ("share cut", ".4f"),
+    "length_penalty": ("length penalty", ".2g"),
+    "bleu_at_common_penalty": ("BLEU at length penalty 0.6", ".2f"),
 }
 """Scores of a test set: the header and the format of each. Other metrics have their name and ``OTHER_FORMAT``."""
 OTHER_FORMAT = ".4g"
@@ -123,8 +134,7 @@ def columns(runs: Sequence[StoredRun]) -> list[Column]:
 def score_names(runs: Sequence[StoredRun], test_set: str) -> list[str]:
     """Return the scores that any run has of a test set, in the order of the table."""
     found = metric_names(runs, test_set)
-    if any("sentence_bleu_pieces" in run.tests.get(test_set, {}) for run in runs):
-        found.append("sentence_bleu_pieces")
+    found += dict.fromkeys(name for run in runs for name in other_scores(run.tests.get(test_set, {})))
     return [name for name in SCORES if name in found] + [name for name in found if name not in SCORES]
 
 
@@ -241,7 +251,8 @@ def _figures(run: StoredRun) -> dict[str, float]:
     figures = {key: sources.get(key, train).get(key) for key in keys}
     figures |= {f"validation_{key}": validation.get(key) for key in ("loss", "perplexity")}
     for test_set, scores in run.tests.items():
-        figures |= {f"{test_set}/{name}": scores.get(name) for name in score_names([run], test_set)}
+        values = {**scores, **other_scores(scores)}
+        figures |= {f"{test_set}/{name}": values.get(name) for name in score_names([run], test_set)}
     return {key: float("nan") if value is None else float(value) for key, value in figures.items()}
 
 

@@ -23,6 +23,7 @@ from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs.checkpoints import weights
 from triptych.runs.folder import RunFolder, read_metrics, read_record
+from triptych.runs.scored_search import scored_search
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -110,7 +111,7 @@ class Run:
             model=model,
             tokenizer=tokenizer,
             directions=_directions(self.config, tokenizer),
-            search=instantiate(self.config.search),
+            search=instantiate(scored_search(self.files, self.config.search)),
         )
 
     @property

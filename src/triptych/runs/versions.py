@@ -10,7 +10,7 @@ from pathlib import Path
 
 import triptych
 
-LIBRARIES = ("torch", "lightning", "sentencepiece", "sacrebleu", "numpy")
+LIBRARIES = ("torch", "lightning", "sentencepiece", "sacrebleu", "sacremoses", "numpy")
 
 
 def versions() -> dict[str, str]:

@@ -15,8 +15,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych.data.corpus import VALIDATION, Corpus
 from triptych.data.tokenizer import Tokenizer
+from triptych.evaluation.length_penalty import choose_length_penalty
+from triptych.evaluation.likelihood import split_loss
 from triptych.evaluation.run import build_metrics
-from triptych.evaluation.splits import evaluate_split, save_evaluation, split_loss
+from triptych.evaluation.splits import evaluate_split, save_evaluation
 from triptych.files import replacing
 from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, write_json, write_record
@@ -41,14 +43,15 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
     run = load(folder.path, checkpoint, str(device))
     validation = split_loss(run.translator, corpus, VALIDATION, config.search_tokens)
-    search, metrics, test = instantiate(config.search), build_metrics(config.metric), {}
+    metrics, test = build_metrics(config.metric), {}
+    chosen = choose_length_penalty(run.translator, corpus, instantiate(config.search), config.search_tokens)
     for split in corpus.test_names:
         logger.info("translating %s …", split)
         found = evaluate_split(
             run.translator,
             corpus,
             split,
-            search=search,
+            chosen=chosen,
             search_tokens=config.search_tokens,
             length_edges=config.length_edges,
             metrics=metrics,

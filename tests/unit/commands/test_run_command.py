@@ -32,7 +32,7 @@ def test_each_run_is_scored_in_its_own_way(runs: Path) -> None:
     assert [Path(config.run).name for config in seen] == ["a", "b"]
     assert [config.search.beam_size for config in seen] == [1, 4]
     assert run_command("evaluate", [f"run={runs / 'a'}", "split=test", "search.beam_size=3"], seen.append) == 0
-    assert (seen[-1].search.beam_size, [*seen[-1].metric]) == (3, ["bleu", "chrf"])
+    assert (seen[-1].search.beam_size, [*seen[-1].metric]) == (3, ["bleu", "chrf", "chrfpp", "ter"])
 
 
 def test_a_combination_that_fails_is_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from triptych.errors import UserError
         (["model._target_=no_such_module.Own"], "model._target_=no_such_module.Own cannot be imported"),
         (["optimizer.optimizer._target_=torch.optim.Own"], "optimizer.optimizer._target_=torch.optim.Own cannot be"),
         (["metric.bleu._target_=triptych.Own"], "metric.bleu._target_=triptych.Own cannot be imported"),
+        (["validation.search.length_penalty=tuned"], "validation.search.length_penalty=tuned is for search alone"),
         (["+trainer.enable_checkpointing=false"], "trainer.enable_checkpointing cannot be set"),
         (["+trainer.fast_dev_run=true"], "trainer.fast_dev_run cannot be set"),
         (["+trainer.log_every_n_steps=5"], "trainer.log_every_n_steps is set by log_every"),
@@ -32,3 +33,13 @@ def test_a_mistake_is_named(overrides: list[str], words: str, capsys: pytest.Cap
     assert words in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("scale", "penalty"), [("smoke", 0.6), ("toy", 0.6), ("multi30k", "tuned"), ("paper", "tuned")]
+)
+def test_the_length_penalty_is_tuned_from_multi30k_up(scale: str, penalty: object) -> None:
+    data = ["data.dir=."] if scale == "paper" else []
+    assert compose_train(f"scale={scale}", *data).search.length_penalty == penalty
+    given = compose_train(f"scale={scale}", "search.length_penalty=1.0", "metric=[bleu]", *data)
+    assert (given.search.length_penalty, list(given.metric)) == (1.0, ["bleu"]), "the command line has the last word"

@@ -82,7 +82,8 @@ class TableModel(HashModel):
 
 
 def make_search(**changes: object) -> Search:
-    chosen = {"beam_size": 4, "length_penalty": 0.6, "max_length_ratio": 0.0, "max_length_extra": 4, "n_best": 1}
+    chosen = {"beam_size": 4, "length_penalty": 0.6, "max_length_ratio": 0.0, "max_length_extra": 4}
+    chosen |= {"stop": "exact", "n_best": 1}
     return Search(**{**chosen, **changes})  # type: ignore[arg-type]
 
 
@@ -130,7 +131,7 @@ def greedy_loop(model: HashModel, source: list[int], limit: int) -> list[int]:
 
 
 def beam_loop(
-    model: HashModel, source: list[int], limit: int, alpha: float, beam_size: int
+    model: HashModel, source: list[int], limit: int, alpha: float, beam_size: int, stop: str = "exact"
 ) -> list[tuple[list[int], float]]:
     live: list[tuple[float, list[int]]] = [(0.0, [])]
     finished = []
@@ -145,6 +146,8 @@ def beam_loop(
             if tokens[-1] == EOS or length == limit:
                 pieces = [token for token in tokens if token != EOS]
                 finished.append((pieces, log_prob / ((5 + length) / 6) ** alpha))
+        if stop == "first" and len(finished) >= beam_size:
+            break
         live = [candidate for candidate in candidates if candidate[1][-1] != EOS][:beam_size]
     return sorted(finished, key=lambda found: -found[1])
 
@@ -188,15 +191,29 @@ def test_a_narrow_beam_finds_what_greedy_search_misses() -> None:
     alpha=st.sampled_from([0.0, 0.6, 2.0]),
     beam_size=st.integers(2, 4),
     n_best=st.integers(1, 2),
+    stop=st.sampled_from(["exact", "first"]),
 )
-def test_a_narrow_beam_equals_a_plain_loop_that_never_stops_early(
-    seed: int, alpha: float, beam_size: int, n_best: int
+def test_a_narrow_beam_equals_a_plain_loop_that_stops_when_it_may(
+    seed: int, alpha: float, beam_size: int, n_best: int, stop: str
 ) -> None:
+    """The loop runs to the limit, or until K hypotheses have finished; the search may also stop for want of hope."""
     model = HashModel(seed, vocabulary=8)
-    search = make_search(beam_size=beam_size, length_penalty=alpha, max_length_extra=6, n_best=n_best)
-    expected = beam_loop(model, [5, 6], 6, alpha, beam_size)[:n_best]
+    search = make_search(beam_size=beam_size, length_penalty=alpha, max_length_extra=6, stop=stop, n_best=n_best)
+    expected = beam_loop(model, [5, 6], 6, alpha, beam_size, stop)[:n_best]
     found = run(search, model, [5, 6])
     assert [tokens for tokens, _ in found] == [tokens for tokens, _ in expected]
+
+
+def test_stopping_at_the_first_saves_steps_and_may_miss_the_best() -> None:
+    models = [HashModel(seed, vocabulary=8) for seed in range(20)]
+    found, steps = {}, {}
+    for stop in ("exact", "first"):
+        search = make_search(beam_size=2, length_penalty=1.0, max_length_extra=30, stop=stop)
+        found[stop] = [run(search, model, [5])[0][1] for model in models]
+        steps[stop] = sum(len(model.rows) for model in models) - sum(steps.values())
+    assert steps["first"] < 0.8 * steps["exact"]
+    assert all(a >= b - 1e-6 for a, b in zip(found["exact"], found["first"], strict=True))
+    assert any(a > b + 1e-3 for a, b in zip(found["exact"], found["first"], strict=True))
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -284,6 +301,15 @@ def test_an_output_ends_at_the_length_limit_of_its_own_source() -> None:
     search = make_search(max_length_ratio=1.5, max_length_extra=2)
     found = decode(TableModel(no_end), [[4] * 5, [4], []], search, 100, "cpu")
     assert [found[i][0].tokens for i in range(3)] == [[4] * 11, [4] * 5, [4] * 3]
+    assert all(found[i][0].cut for i in range(3))
+
+
+def test_only_what_the_limit_ended_is_cut() -> None:
+    # Ends after one token with probability 0.9, so within two tokens one hypothesis has ended and others are cut.
+    ends_second = TableModel([[-60.0, -60.0, -60.0, -60.0, 0.0], [-60.0, -60.0, -60.0, 2.2, 0.0]])
+    search = make_search(beam_size=2, n_best=2, max_length_extra=2, length_penalty=0.0)
+    found = search(ends_second, torch.tensor([[4, EOS]]), torch.tensor([2]))[0]
+    assert [(hypothesis.tokens, hypothesis.cut) for hypothesis in found] == [([4], False), ([4, 4], True)]
 
 
 def test_padding_and_begin_are_never_generated_even_where_the_model_wants_them() -> None:
@@ -322,7 +348,8 @@ def test_a_diverged_model_is_an_error() -> None:
         ({"n_best": 5}, r"search\.n_best=5 .* search\.beam_size=4"),
         ({"n_best": 0}, r"search\.n_best=0"),
         ({"length_penalty": -0.1}, r"search\.length_penalty=-0\.1"),
-        ({"length_penalty": "high"}, r"search\.length_penalty=high"),
+        ({"length_penalty": "high"}, r"search\.length_penalty=high .* give a number of at least 0, or tuned"),
+        ({"stop": "soon"}, r"search\.stop=soon .* give exact or first"),
         ({"length_penalty": math.nan}, r"search\.length_penalty=nan"),
         ({"max_length_ratio": -1.0}, r"search\.max_length_ratio=-1\.0"),
         ({"max_length_extra": 0}, r"search\.max_length_extra=0"),
@@ -339,5 +366,5 @@ def test_the_options_build_a_search(name: str, beam_size: int, alpha: float) -> 
     options = OmegaConf.to_container(OmegaConf.load(path))
     assert options.pop("_target_") == "triptych.decoding.search.Search"
     search = Search(**options)
-    assert (search.beam_size, search.length_penalty) == (beam_size, alpha)
+    assert (search.beam_size, search.length_penalty, search.stop) == (beam_size, alpha, "exact")
     assert (search.max_length_ratio, search.max_length_extra, search.n_best) == (1.0, 50, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -42,8 +43,8 @@ def sacrebleu_command(folder: Path, *metrics: str) -> list[dict[str, object]]:
     for name, lines in (("hypotheses", HYPOTHESES), ("references", REFERENCES)):
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = [sys.executable, "-m", "sacrebleu", "references", "-i", "hypotheses", "-m", *metrics, "-w", "8"]
-    answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return json.loads(answer.stdout)
+    answer = json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout)
+    return answer if isinstance(answer, list) else [answer]  # of one metric it is no list
 
 
 def test_corpus_scores_are_those_of_the_sacrebleu_command(tmp_path: Path) -> None:
@@ -79,7 +80,8 @@ def test_a_metric_of_ones_own_is_named_by_its_target() -> None:
     metric = instantiate({"_target_": f"{__name__}.ExactMatches", "copies": True})
     assert isinstance(metric, Metric)
     scores = score_corpus({"exact": metric, **standard_metrics()}, ["a", "b"], ["a", "c"], ["x", "b"])
-    assert list(scores) == ["exact", "exact_signature", "bleu", "bleu_signature", "chrf", "chrf_signature"]
+    of_bleu = ["bleu", "bleu_signature", "bleu_details"]
+    assert list(scores) == ["exact", "exact_signature", *of_bleu, "chrf", "chrf_signature"]
     assert (scores["exact"], scores["exact_signature"]) == (0.5, "copies:True")
 
 
@@ -109,6 +111,24 @@ def test_the_options_are_sacrebleus_defaults(tmp_path: Path) -> None:
         assert scores[f"{key}_signature"] == theirs["signature"]
     pair = score_corpus(options("bleu", "chrf"), HYPOTHESES, REFERENCES, REFERENCES)
     assert pair == corpus_scores(HYPOTHESES, REFERENCES)
+
+
+def test_the_details_of_bleu_are_sacrebleus(tmp_path: Path) -> None:
+    (bleu,) = sacrebleu_command(tmp_path, "bleu")
+    details = corpus_scores(HYPOTHESES, REFERENCES)["bleu_details"]
+    # 78.6/50.0/33.3/21.1 (BP = 0.931 ratio = 0.933 hyp_len = 28 ref_len = 30)
+    precisions, rest = str(bleu["verbose_score"]).split(" (")
+    assert [f"{one:.1f}" for one in details["precisions"]] == precisions.split("/")
+    assert rest.startswith(f"BP = {details['brevity_penalty']:.3f} ratio = {details['length_ratio']:.3f} ")
+    mean = math.prod(details["precisions"]) ** (1 / 4)
+    assert corpus_scores(HYPOTHESES, REFERENCES)["bleu"] == pytest.approx(details["brevity_penalty"] * mean)
+
+
+def test_chrfpp_is_sacrebleus(tmp_path: Path) -> None:
+    (theirs,) = sacrebleu_command(tmp_path, "chrf", "--chrf-word-order", "2")
+    scores = score_corpus(options("chrfpp"), HYPOTHESES, REFERENCES, REFERENCES)
+    assert scores["chrfpp"] == pytest.approx(theirs["score"], abs=1e-6)
+    assert scores["chrfpp_signature"] == theirs["signature"]
 
 
 def test_settings_change_score_and_signature() -> None:

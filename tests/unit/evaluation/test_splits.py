@@ -11,29 +11,38 @@ from typing import Any
 import pytest
 
 from triptych.decoding.search import Search
+from triptych.decoding.translator import Translation
 from triptych.errors import UserError
+from triptych.evaluation.length_penalty import ChosenSearch
 from triptych.evaluation.metrics import Metric, MetricScore, corpus_scores, standard_metrics
-from triptych.evaluation.splits import Evaluation, check_metrics, evaluate_split, save_evaluation, split_loss
+from triptych.evaluation.splits import Evaluation, check_metrics, evaluate_split, save_evaluation
 from triptych.runs.folder import RunFolder
 
-SEARCH = Search(beam_size=2, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=5, n_best=1)
+SEARCH = Search(beam_size=2, length_penalty=1.6, max_length_ratio=1.0, max_length_extra=5, stop="exact", n_best=1)
 SOURCES = ["un chat rouge dort", "un chien mange", "le chat"]
 REFERENCES = ["a red cat sleeps", "a dog eats here", "the cat"]
 CORPUS: Any = SimpleNamespace(
-    splits={"test": (SOURCES, REFERENCES)}, sections={"test": [(("fr", "en"), 2), (("fr", "de", "en"), 1)]}
+    splits={"test": (SOURCES, REFERENCES), "direct": (SOURCES, REFERENCES)},
+    sections={"test": [(("fr", "en"), 2), (("fr", "de", "en"), 1)], "direct": [(("fr", "en"), 3)]},
 )
 
 
 class Echo:
-    """A translator that appends each direction to the line; pieces are characters, and each costs half a nat."""
+    """A translator that appends each direction to the line, cut for a limit into German; a character costs half a nat.
+
+    With a length penalty up to 1, it leaves out the direction.
+    """
 
     tokenizer = SimpleNamespace(
         encode=lambda lines, side: [list(map(ord, line)) for line in lines],
         pieces=lambda ids, side: [chr(i) for i in ids],
     )
 
-    def translate(self, lines: list[str], search: Search, search_tokens: int, direction: tuple[str, str]) -> list[str]:
-        return [f"{line} {'-'.join(direction)}" for line in lines]
+    def best(
+        self, lines: list[str], search: Search, search_tokens: int, direction: tuple[str, str]
+    ) -> list[Translation]:
+        marked = [f"{line} {'-'.join(direction)}" if search.length_penalty > 1 else line for line in lines]
+        return [Translation(line, direction[1] == "de") for line in marked]
 
     def score_ids(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], tokens: int, direction: tuple[str, str]
@@ -42,10 +51,11 @@ class Echo:
         return [-0.5 * (len(ids) + 1) for ids in targets]
 
 
-def evaluated(**metrics: Metric) -> Evaluation:
+def evaluated(split: str = "test", tried: dict[float, float] | None = None, **metrics: Metric) -> Evaluation:
     translator: Any = Echo()
-    settings: Any = {"search": SEARCH, "search_tokens": 100, "length_edges": [3], "checkpoint": "best"}
-    return evaluate_split(translator, CORPUS, "test", metrics=metrics, **settings)
+    chosen = ChosenSearch(SEARCH, tried or {})
+    settings: Any = {"chosen": chosen, "search_tokens": 100, "length_edges": [3], "checkpoint": "best"}
+    return evaluate_split(translator, CORPUS, split, metrics=metrics, **settings)
 
 
 def test_scores_have_the_keys_and_values_of_a_result() -> None:
@@ -53,12 +63,33 @@ def test_scores_have_the_keys_and_values_of_a_result() -> None:
     assert found.translations == ["un chat rouge dort fr-en", "un chien mange fr-en", "le chat fr-de de-en"]
     assert (found.sources, found.references) == (SOURCES, REFERENCES)
     assert list(found.scores) == [
-        *("bleu", "bleu_signature", "chrf", "chrf_signature", "sentence_bleu_pieces", "sentences", "text", "seconds"),
-        *("checkpoint", "beam_size", "length_penalty", "max_length_ratio", "max_length_extra", "by_length"),
+        *("bleu", "bleu_signature", "bleu_details", "chrf", "chrf_signature", "sentence_bleu_pieces"),
+        *("repetition_rate", "cut_share", "nats_per_sentence", "nats_per_word"),
+        *("sentences", "text", "seconds", "checkpoint", "beam_size", "length_penalty", "max_length_ratio"),
+        *("max_length_extra", "stop", "by_length"),
     ]
     assert {**found.scores, **corpus_scores(found.translations, REFERENCES)} == found.scores
     assert [row["sentences"] for row in found.scores["by_length"]] == [1, 2]
     assert (found.scores["sentences"], found.scores["checkpoint"], found.scores["beam_size"]) == (3, "best", 2)
+    assert found.scores["cut_share"] == 1 / 3, "the one that was cut on its way through German"
+    assert (found.scores["nats_per_sentence"], found.nats) == (None, None), "one section goes through a pivot"
+
+
+def test_references_are_scored_where_no_pivot_stands_between() -> None:
+    found = evaluated("direct", **standard_metrics())
+    assert found.nats == [0.5 * (len(line) + 1) for line in REFERENCES]
+    assert found.scores["nats_per_sentence"] == pytest.approx(sum(found.nats) / 3)
+    assert found.scores["nats_per_word"] == pytest.approx(sum(found.nats) / 10)
+
+
+def test_a_tuned_penalty_is_stored_with_what_was_tried_and_scores_at_the_common_one() -> None:
+    found = evaluated("direct", {0.0: 12.5, 0.4: 13.0, 1.6: 13.5}, **standard_metrics())
+    assert found.scores["length_penalty_tuned"] == {"0": 12.5, "0.4": 13.0, "1.6": 13.5}
+    assert found.scores["length_penalty"] == 1.6
+    assert found.translations[0].endswith(" fr-en")
+    alike = corpus_scores(SOURCES, REFERENCES)
+    common = {"length_penalty": 0.6} | {key: alike[key] for key in ("bleu", "bleu_details", "chrf")}
+    assert found.scores["at_common_penalty"] == common
 
 
 def test_a_metric_of_ones_own_sees_the_sources() -> None:
@@ -79,19 +110,17 @@ def test_metrics_that_cannot_be_are_refused() -> None:
     with pytest.raises(UserError, match=r"metric\.mine: SimpleNamespace is not a metric; give it a name"):
         check_metrics({"mine": nameless})
     bleu = standard_metrics()["bleu"]
-    for names in (("seconds",), ("bleu", "bleu_signature")):
+    for names in (("seconds",), ("nats_per_word",), ("bleu", "bleu_signature"), ("bleu", "bleu_details")):
         with pytest.raises(UserError, match=rf"metric\.{names[-1]}: .* rename the metric"):
             check_metrics(dict.fromkeys(names, bleu))
 
 
 def test_what_is_saved(tmp_path: Path) -> None:
+    save_evaluation(evaluated("direct", **standard_metrics()), RunFolder(tmp_path), "direct")
+    assert (tmp_path / "translations" / "direct.nats.txt").read_text() == "8.5000\n8.0000\n4.0000\n"
     found = evaluated(**standard_metrics())
     save_evaluation(found, RunFolder(tmp_path), "test")
+    assert not (tmp_path / "translations" / "test.nats.txt").exists()
     for name, lines in (("test", found.translations), ("test.ref", REFERENCES), ("test.src", SOURCES)):
         assert (tmp_path / "translations" / f"{name}.txt").read_text() == "".join(f"{line}\n" for line in lines)
     assert json.loads((tmp_path / "translations" / "test.json").read_text()) == found.scores
-
-
-def test_loss_is_the_mean_over_target_tokens() -> None:
-    translator: Any = Echo()
-    assert split_loss(translator, CORPUS, "test", 100) == {"loss": 0.5, "perplexity": pytest.approx(1.6487, abs=1e-4)}

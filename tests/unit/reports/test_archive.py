@@ -259,6 +259,40 @@ def test_scores_of_sentences_have_room(archive: Path) -> None:
     main([str(archive)])
 
 
+def test_log_likelihoods_of_sentences_are_kept(sweep: Path) -> None:
+    nats = [round(1 + i / 7, 4) for i in range(30)]
+    add_arm(sweep, 7, "A3", lines=spoilt(0.2), sources=SOURCES, nats=nats)
+    home = sweep.parent / "kept"
+    main([str(sweep), "--keep", str(home)])
+    assert read_sentences(home)[3]["scores"] == {"nats": {"A3-00000001": nats[3]}}
+    stored = {run.id: run.text("toy") for run in find_runs(home)}
+    assert stored["A3-00000001"].scores == {"nats": nats}  # type: ignore[union-attr]
+    assert stored["base-00000001"].scores == {}  # type: ignore[union-attr]
+    assert {run.id: run.text("toy") for run in find_runs(sweep)} == stored
+    again = home.with_name("again")
+    main([str(home), "--keep", str(again)])
+    assert read_sentences(again) == read_sentences(home)
+
+
+def test_changed_log_likelihoods_are_found(sweep: Path) -> None:
+    add_arm(sweep, 7, "A3", lines=spoilt(0.2), sources=SOURCES, nats=[2.5] * 30)
+    home = sweep.parent / "kept"
+    main([str(sweep), "--keep", str(home)])
+    for change_it, words in (
+        (lambda scores: scores.update({"A3-00000001": 2.6}), r"nats_per_sentence is 2\.5, and the log-likelihoods of"),
+        (lambda scores: scores.pop("A3-00000001"), "toy has 29 log-likelihoods for 30 references"),
+    ):
+        sentences = read_sentences(home)
+        change_it(sentences[0]["scores"]["nats"])
+        write_sentences(home, sentences)
+        with pytest.raises(UserError, match=rf"run A3-00000001, has been tampered with: .*{words}"):
+            main([str(home)])
+    sentences[0]["scores"] = {"nats": {"A3-00000001": "many"}}
+    write_sentences(home, sentences)
+    with pytest.raises(UserError, match=r"toy\.jsonl\.gz cannot be read \(.*many.*\); restore it"):
+        main([str(home)])
+
+
 def test_damaged_archives_are_refused(archive: Path) -> None:
     packed = archive / "translations" / "toy.jsonl.gz"
     whole = {path: path.read_bytes() for path in (packed, archive / "runs.jsonl", archive / "archive.json")}

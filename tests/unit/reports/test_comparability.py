@@ -12,6 +12,7 @@ from made_runs import NODE, REFERENCES, add_arm, change, make_arm, make_run, row
 from triptych.commands.report import main
 from triptych.errors import UserError
 from triptych.evaluation.metrics import ChrF
+from triptych.evaluation.moses_bleu import MosesBleu
 from triptych.reports.comparability import SEARCH
 
 
@@ -84,6 +85,54 @@ def test_other_searches_are_refused(tmp_path: Path, key: str) -> None:
     add_arm(tmp_path, 1, "A1", tests={"toy": scores(**dict.fromkeys(SEARCH, 2) | {key: 3})})
     with pytest.raises(UserError, match=rf"test\.toy\.{key} differs"):
         main([str(tmp_path)])
+
+
+def test_penalties_that_each_run_tuned_may_differ(tmp_path: Path) -> None:
+    tuned = {"length_penalty_tuned": {"0": 1.0}, "at_common_penalty": {"bleu": 29.5}}
+    add_arm(tmp_path / "tuned", 0, "base", tests={"toy": scores(length_penalty=1.2, **tuned)})
+    add_arm(tmp_path / "tuned", 1, "A1", tests={"toy": scores(length_penalty=0.4, **tuned)})
+    main([str(tmp_path / "tuned")])
+    text = (tmp_path / "tuned" / "report.md").read_text()
+    assert "length penalty 0.4 or 1.2, tuned for each run by BLEU on validation sentences" in text
+    assert "| 1.2 | 29.50 |" in text
+    add_arm(tmp_path / "tuned", 2, "A2", tests={"toy": scores(length_penalty=0.4)})
+    with pytest.raises(UserError, match=r"test\.toy\.length_penalty differs between runs \(tuned in .*; 0\.4 in"):
+        main([str(tmp_path / "tuned")])
+
+
+def test_results_of_before_stopped_exactly(tmp_path: Path) -> None:
+    add_arm(tmp_path, 0, "base", tests={"toy": scores()})
+    add_arm(tmp_path, 1, "A1", tests={"toy": scores(stop="exact")})
+    main([str(tmp_path)])
+    assert "search.stop" not in (tmp_path / "report.md").read_text()
+    add_arm(tmp_path, 2, "A2", tests={"toy": scores(stop="first")})
+    with pytest.raises(UserError, match=r"test\.toy\.stop differs between runs \(exact in .* and 1 more; first in"):
+        main([str(tmp_path)])
+
+
+def test_a_search_that_stops_at_the_first_is_named(tmp_path: Path) -> None:
+    make_run(tmp_path, "a", tests={"toy": scores(stop="first")})
+    main([str(tmp_path)])
+    assert "beam 4, length penalty 0.6, search.stop=first" in (tmp_path / "report.md").read_text()
+
+
+def test_every_measure_has_a_column(tmp_path: Path) -> None:
+    measured = {
+        "bleu_details": {"brevity_penalty": 0.9391, "length_ratio": 0.9409, "precisions": [60.0, 40.0, 30.0, 20.0]},
+        **{"chrfpp": 51.25, "chrfpp_signature": "nw:2", "ter": 44.5, "ter_signature": "ter"},
+        **{"nats_per_sentence": 17.1234, "nats_per_word": 1.41421, "repetition_rate": 0.0123, "cut_share": 0.002},
+    }
+    make_run(tmp_path, "a", tests={"toy": scores(**measured)})
+    make_run(tmp_path, "b", tests={"toy": scores(nats_per_sentence=None, nats_per_word=None)})
+    main([str(tmp_path)])
+    header, _, one, other = [line for line in (tmp_path / "report.md").read_text().splitlines() if "|" in line][:4]
+    for name, figure in (
+        *(("brevity penalty", "0.939"), ("length ratio", "0.941"), ("chrF++", "51.25"), ("TER", "44.50")),
+        *(("nats/sentence", "17.123"), ("nats/word", "1.4142"), ("repetition rate", "0.0123"), ("share cut", "0.0020")),
+    ):
+        column = [cell.strip() for cell in header.split("|")].index(f"toy {name}")
+        assert one.split("|")[column].strip() == figure
+        assert other.split("|")[column].strip() == "–"
 
 
 def test_a_search_that_a_study_varies_is_not_refused(tmp_path: Path) -> None:
@@ -195,6 +244,26 @@ def test_a_score_that_some_runs_lack_is_no_mixture(tmp_path: Path) -> None:
     assert "toy BLEU | toy chrF | toy sentence BLEU over pieces | toy TER |" in text
     assert "| – | – | 41.25 | 50.00 |" in text
     assert "| 30.00 | 55.50 | 41.25 | – |" in text
+
+
+def test_the_bleu_of_the_literature_is_scored_again_in_the_target_language(tmp_path: Path) -> None:
+    lines = spoilt(0.2)
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=lines)
+    settings = {"bleu_lc_norm_tok": {"_target_": "triptych.evaluation.moses_bleu.MosesBleu", "language": None}}
+    (run / "config.yaml").write_text(f"seed: 1\nmetric: {json.dumps(settings)}\n")
+    change(run, "data", "languages", to=["en", "fr"])
+    found = MosesBleu(language="fr").score(lines, REFERENCES, REFERENCES)
+    key = "bleu_lc_norm_tok"
+    tested = rows_of(tmp_path)[0].runs[0].tests["toy"]
+    change(run, "test", "toy", to=tested | {key: found.score, f"{key}_signature": found.signature})
+    main([str(tmp_path)])
+    assert "toy BLEU lc.norm.tok |" in (tmp_path / "report.md").read_text()
+    older = re.sub(r"sacremoses:.*", "sacremoses:0.0.1", found.signature)
+    change(run, "test", "toy", f"{key}_signature", to=older)
+    with pytest.raises(UserError, match=r"bleu_lc_norm_tok_signature is .*sacremoses:0\.0\.1, and sacreBLEU's"):
+        main([str(tmp_path)])
+    change(run, "versions", to={"sacremoses": "0.0.1"})
+    main([str(tmp_path)])
 
 
 def test_a_release_of_sacrebleu_is_that_of_the_run(tmp_path: Path) -> None:

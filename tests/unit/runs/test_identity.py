@@ -26,7 +26,16 @@ def test_what_computes_the_same_is_the_same_run(override: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "override", ["metric=[ter]", "metric.bleu.lowercase=true", "search=greedy", "search_tokens=99", "length_edges=[9]"]
+    "override",
+    [
+        "search.length_penalty=tuned",
+        "search.stop=first",
+        "metric=[ter]",
+        "metric.bleu.lowercase=true",
+        "search=greedy",
+        "search_tokens=99",
+        "length_edges=[9]",
+    ],
 )
 def test_what_only_scores_shares_the_training(override: str) -> None:
     (whole, training), (same_whole, same_training) = hashes(override), hashes()

@@ -1,0 +1,69 @@
+"""Likelihood of references under a trained model, a measure that no search enters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import islice
+
+from triptych.data.corpus import Corpus
+from triptych.decoding.translator import Translator
+
+DECIMALS = 4
+"""Decimals of a stored value in nats. Means are computed of the stored values, so that they can be checked."""
+
+
+def split_loss(translator: Translator, corpus: Corpus, split: str, search_tokens: int) -> dict[str, float]:
+    """Return ``loss``, the mean negative log-likelihood of a split's target tokens in nats, and its ``perplexity``.
+
+    Every ``</s>`` counts as a token.
+    """
+    nats, tokens = _score_references(translator, corpus, split, search_tokens)
+    loss = sum(nats) / tokens
+    return {"loss": loss, "perplexity": math.exp(loss)}
+
+
+def sentence_nats(translator: Translator, corpus: Corpus, split: str, search_tokens: int) -> list[float] | None:
+    """Return the negative log-likelihood of each reference given its source, in nats, ``</s>`` included.
+
+    It is that of one segmentation, the tokenizer's own, and so an upper bound of that of the text.
+
+    Returns:
+        A value for each sentence, rounded to ``DECIMALS``. None for a split that is translated through a pivot: there,
+        the probability of a target is a sum over all sentences of the pivot language, which cannot be computed.
+    """
+    if any(len(route) > 2 for route, _ in corpus.sections[split]):
+        return None
+    nats, _ = _score_references(translator, corpus, split, search_tokens)
+    return [round(value, DECIMALS) for value in nats]
+
+
+def mean_nats(nats: Sequence[float] | None, references: Sequence[str]) -> dict[str, float | None]:
+    """Return the means of ``sentence_nats``; None where it is None.
+
+    Words are what whitespace separates, so that models with different tokenizers are divided by the same number. The
+    likelihood includes ``</s>``; the number of words does not.
+
+    Returns:
+        ``nats_per_sentence``, the mean over sentences, and ``nats_per_word``, the sum over sentences divided by the
+        number of words of all references. Lower is better.
+    """
+    if nats is None:
+        return {"nats_per_sentence": None, "nats_per_word": None}
+    words = sum(len(line.split()) for line in references)
+    return {"nats_per_sentence": sum(nats) / len(nats), "nats_per_word": sum(nats) / max(1, words)}
+
+
+def _score_references(
+    translator: Translator, corpus: Corpus, split: str, search_tokens: int
+) -> tuple[list[float], int]:
+    """Return the negative log-likelihood of each reference, and the number of target tokens with every ``</s>``."""
+    remaining = zip(*corpus.splits[split], strict=True)
+    nats: list[float] = []
+    tokens = 0
+    for route, size in corpus.sections[split]:
+        sources, targets = zip(*islice(remaining, size), strict=True)
+        ids = translator.tokenizer.encode(sources, "src"), translator.tokenizer.encode(targets, "tgt")
+        nats += [-score for score in translator.score_ids(*ids, search_tokens, (route[0], route[-1]))]
+        tokens += sum(len(line_ids) + 1 for line_ids in ids[1])
+    return nats, tokens

@@ -1,0 +1,91 @@
+"""The choice of a length penalty on validation sentences."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from triptych.decoding.search import Search
+from triptych.decoding.translator import Translation
+from triptych.errors import UserError
+from triptych.evaluation.length_penalty import PENALTIES, choose_length_penalty, validation_sample
+from triptych.evaluation.metrics import corpus_scores
+
+REFERENCES = [f"the {noun} sleeps in the {place} near the river" for noun in "abcdef" for place in "xyz"]
+
+
+def tuned_search(beam_size: int = 4) -> Search:
+    return Search(
+        beam_size=beam_size,
+        length_penalty="tuned",
+        max_length_ratio=1.0,
+        max_length_extra=5,
+        stop="exact",
+        n_best=1,
+    )
+
+
+def corpus(references: list[str] = REFERENCES, *sections: tuple[tuple[str, ...], int]) -> Any:
+    sections = sections or ((("fr", "en"), len(references)),)
+    return SimpleNamespace(splits={"validation": (references, references)}, sections={"validation": list(sections)})
+
+
+class Shortens:
+    """A translator that copies the source, without its last words below a length penalty and with more above it."""
+
+    def __init__(self, right: float) -> None:
+        self.right = right
+        self.tried: list[float] = []
+
+    def best(self, lines: list[str], search: Any, search_tokens: int, direction: tuple[str, str]) -> list[Translation]:
+        self.tried.append(search.length_penalty)
+        wrong = round(abs(search.length_penalty - self.right) * 2.5)
+        cut = [line.split()[: 9 - wrong] for line in lines]
+        return [Translation(" ".join(words), False) for words in cut]
+
+
+@pytest.mark.parametrize("right", PENALTIES)
+def test_the_best_on_validation_is_chosen(right: float) -> None:
+    translator: Any = Shortens(right)
+    chosen = choose_length_penalty(translator, corpus(), tuned_search(), 100)
+    assert (chosen.search.length_penalty, chosen.search.is_tuned) == (right, False)
+    assert translator.tried == list(PENALTIES) == list(chosen.bleu)
+    assert chosen.bleu[right] == pytest.approx(100)
+    short = [" ".join(line.split()[:8]) for line in REFERENCES]
+    assert corpus_scores(short, REFERENCES)["bleu"] in chosen.bleu.values()
+
+
+def test_a_given_penalty_is_kept_and_nothing_translated() -> None:
+    search = tuned_search().with_length_penalty(1.0)
+    chosen = choose_length_penalty(SimpleNamespace(), corpus(), search, 100)  # type: ignore[arg-type]
+    assert (chosen.search, chosen.bleu) == (search, {})
+
+
+def test_of_equal_scores_the_smallest_penalty_wins() -> None:
+    translator: Any = Shortens(0.0)
+    translator.best = lambda lines, *given: [Translation(line, False) for line in lines]
+    assert choose_length_penalty(translator, corpus(), tuned_search(), 100).search.length_penalty == 0.0
+
+
+def test_greedy_search_is_not_repeated() -> None:
+    translator: Any = Shortens(2.0)
+    chosen = choose_length_penalty(translator, corpus(), tuned_search(beam_size=1), 100)
+    assert translator.tried == [0.0] == list(chosen.bleu)
+
+
+def test_the_sample_keeps_every_direction() -> None:
+    lines = [str(i) for i in range(1014)]
+    sources, references, sections = validation_sample(corpus(lines, (("fr", "en"), 900), (("en", "de"), 114)))
+    assert len(sources) == len(references) == 500 == len({*sources})
+    assert sources == references
+    assert [route for route, _ in sections] == [("fr", "en"), ("en", "de")]
+    assert [size for _, size in sections] == pytest.approx([500 * 900 / 1014, 500 * 114 / 1014], abs=1)
+    assert all(int(line) < 900 for line in sources[: sections[0].size])
+    assert validation_sample(corpus(lines[:7]))[0] == lines[:7]
+
+
+def test_a_search_that_is_not_tuned_yet_does_not_run() -> None:
+    with pytest.raises(UserError, match=r"search\.length_penalty=tuned is chosen when .*; give a number"):
+        tuned_search()(None, None, None)  # type: ignore[arg-type]
