@@ -116,8 +116,9 @@ class SideBySide:
 
     def threads_of_next(self, startable: int) -> int:
         """Return the threads of the arm that starts next, where so many could."""
-        taken = sum(process.threads for process in self.running if not process.nearly_done)
-        return max(1, (self.cores - taken) // min(self.jobs - len(self.running), startable))
+        staying = [process for process in self.running if not process.nearly_done]
+        starting = min(self.jobs - len(staying), startable)  # soon, all those that share the free threads
+        return max(1, (self.cores - sum(process.threads for process in staying)) // starting)
 
     def _start_arms(self) -> None:
         while not self.signals and len(self.running) < self.jobs and (arms := self.startable()):

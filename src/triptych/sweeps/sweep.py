@@ -79,16 +79,22 @@ class Sweep:
         """Return how many arms run at a time, and the arms in the order in which they start; None for one at a time."""
         if self.jobs == 1 or (self.jobs is None and not side_by_side_pays(self.run_configs)):
             return None
-        left = [
-            (QueuedArm(arm, run_config.overrides, training_of(run_config)), run_config)
-            for arm, run_config in zip(self.planned, self.run_configs, strict=True)
-            if not finished_before(arm, run_config)
-        ]
-        queued = [arm for arm, _ in left]
-        if self.jobs is not None or len(left) < 2:
-            return self.jobs or 1, queued
-        needs = needs_of([run_config for _, run_config in left])
-        return jobs_that_fit(needs), [queued[place] for place in longest_first(needs)]
+        queued, left, finished = [], [], []
+        for arm, run_config in zip(self.planned, self.run_configs, strict=True):
+            if folder := finished_before(arm, run_config):
+                finished.append(folder)
+            else:
+                queued.append(QueuedArm(arm, run_config.overrides, training_of(run_config)))
+                left.append(run_config)
+        jobs = self.jobs
+        if jobs is None:
+            needs = needs_of(left)
+            jobs, queued = jobs_that_fit(needs), [queued[place] for place in longest_first(needs)]
+        if jobs == 1:
+            return None
+        for folder in finished:
+            logger.info("finished before: %s", folder.path)
+        return jobs, queued
 
     def _run_side_by_side(self, jobs: int, arms: Sequence[QueuedArm], wait: bool) -> None:
         """Run the arms that are neither finished nor failed, each in a process of its own.
@@ -172,19 +178,17 @@ def refuse_mistakes(arms: Sequence[Sequence[str]]) -> list[RunConfig]:
     return run_configs
 
 
-def finished_before(arm: Arm, run_config: RunConfig) -> bool:
-    """Whether an arm is finished, and its text unchanged since: then it needs no process."""
+def finished_before(arm: Arm, run_config: RunConfig) -> RunFolder | None:
+    """Return the run of an arm that is finished, and whose text has not changed since: it needs no process."""
     from triptych.training.plan import plan_run  # imports Lightning
 
     if arm.status != FINISHED:
-        return False
+        return None
     try:
         folder = plan_run(run_config, label=arm.label).folder
     except Exception:  # the arm's own process says what is wrong
-        return False
-    if finished := folder.result.exists():
-        logger.info("finished before: %s", folder.path)
-    return finished
+        return None
+    return folder if folder.result.exists() else None
 
 
 def run_arm(overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None]) -> float | None:

@@ -54,7 +54,8 @@ def test_as_many_as_cores_and_memory_allow(
 ) -> None:
     monkeypatch.setattr(jobs, "available_cores", lambda: cores)
     monkeypatch.setattr(jobs, "free_memory_bytes", lambda: free)
-    assert jobs_that_fit([Needs(size * GB, 1.0) for size in arms]) == expected
+    assert jobs_that_fit([Needs(size * GB, 1e12) for size in arms]) == expected
+    assert jobs_that_fit([Needs(size * GB, 1e9) for size in arms]) == 1, "shorter than the start of a process"
 
 
 def test_the_longest_starts_first_and_ties_keep_their_order() -> None:

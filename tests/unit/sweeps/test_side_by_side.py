@@ -103,6 +103,7 @@ def test_the_last_arm_takes_the_threads_of_those_that_are_nearly_done() -> None:
     assert started.threads_of_next(1) == 1
     started.running[0].nearly_done = True  # type: ignore[misc]
     assert started.threads_of_next(1) == 2
+    assert started.threads_of_next(2) == 1, "the second of them will have the other thread"
 
 
 def test_an_arm_waits_for_the_weights_that_another_one_trains(tmp_path: Path) -> None:
