@@ -181,8 +181,9 @@ def test_of_two_starts_each_arm_is_trained_once(home: Path, whole: dict[str, Any
     assert figures(folder).items() <= whole.items()
 
 
-def test_arms_side_by_side(home: Path, whole: dict[str, Any]) -> None:
+def test_arms_side_by_side(home: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each in a process of its own: as if one had run after the other."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
     folder = place(home, "beside")
     done = triptych("train", "-m", *TINY, *FEWER, "jobs=2", cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
