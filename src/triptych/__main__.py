@@ -1,11 +1,14 @@
 """`python -m triptych`, and the console script."""
 
+import os
 import sys
 
+from triptych.accounting.threads import wait_without_spinning
 from triptych.commands.cli import main
 
 
 def run() -> None:
+    wait_without_spinning(os.environ)
     sys.exit(main())
 
 

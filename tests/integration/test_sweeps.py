@@ -48,7 +48,7 @@ def place(home: Path, name: str) -> Path:
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "triptych", "train", "-m", *TINY, *arguments],
+        [sys.executable, "-m", "triptych", "train", "-m", *TINY, "jobs=1", *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -181,7 +181,32 @@ def test_of_two_starts_each_arm_is_trained_once(home: Path, whole: dict[str, Any
     assert figures(folder).items() <= whole.items()
 
 
-def test_arms_side_by_side(home: Path, whole: dict[str, Any]) -> None:
+def test_arms_side_by_side(home: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in a process of its own: as if one had run after the other."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    folder = place(home, "beside")
+    done = triptych("train", "-m", *TINY, *FEWER, "jobs=2", cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(figures(folder)) == 2
+    assert figures(folder).items() <= whole.items()
+    results = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("runs/*/result.json")}
+    assert {name: result["train"]["threads"] for name, result in results.items()} == {"rnn_luong": 1, "lm4mt": 1}
+    lines = done.stdout.splitlines()
+    for label in results:
+        own = [line.removeprefix(f"{label} | ") for line in lines if line.startswith(f"{label} | ")]
+        assert own[0].startswith("starts with ")
+        assert [line.split(":")[0] for line in own if line.startswith("step ")] == ["step 3/6", "step 6/6"]
+        assert own[-1] == f"result: runs/{label}/result.json"
+    assert [arm.label for arm in arms_in(folder)] == ["rnn_luong", "lm4mt"]
+    again = triptych("train", "-m", *TINY, *FEWER, "jobs=2", cwd=folder)
+    assert again.stdout.splitlines() == [
+        *(f"finished before: runs/{label}" for label in ("rnn_luong", "lm4mt")),
+        "2 of 2 arms are finished: runs",
+    ], "no process starts for them"
+
+
+@pytest.mark.slow
+def test_arms_side_by_side_by_a_launcher_of_hydra(home: Path, whole: dict[str, Any]) -> None:
     folder = place(home, "joblib")
     launcher = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
     done = triptych_process("train", "-m", *TINY, *FEWER, *launcher, cwd=folder)
@@ -299,7 +324,7 @@ def test_arms_of_a_command_line() -> None:
 
 def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
     folder = place(home, "killer")
-    command = ["model=transformer,lm4mt", "budget.steps=3"]
+    command = ["model=transformer,lm4mt", "budget.steps=3", "jobs=1"]
     (folder / "killer.py").write_text(
         "import os, signal, sys\n"
         "from triptych.commands import cli\n"
@@ -326,12 +351,16 @@ def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
 
 def test_a_sweep_that_is_stopped_says_how_it_goes_on(home: Path) -> None:
     folder = place(home, "stopped")
-    process = start(folder, "model=transformer,lm4mt", "budget.steps=3000")
-    while process.poll() is None and not list(folder.glob("runs/*/metrics/*/metrics.csv")):  # training is under way
+    process = start(folder, "model=transformer,lm4mt", "budget.steps=3000", "jobs=2")
+    while process.poll() is None and len(list(folder.glob("runs/*/metrics/*/metrics.csv"))) < 2:  # both are under way
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-    assert process.returncode not in (0, -signal.SIGTERM)
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 128 + signal.SIGTERM
+    for label in ("transformer", "lm4mt"):
+        assert f"{label} | stopped; the same command goes on from step " in said
+        assert (folder / "runs" / label / "checkpoints" / "last.ckpt").exists()
+    assert "stopped; the same command goes on where the arms have stopped." in said
     assert [(arm.status, arm.cut_off) for arm in arms_in(folder)] == [("waiting", 0), ("waiting", 0)]
 
 
@@ -343,7 +372,7 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("triptych.sweeps.sweep.launch", broken)
-    assert main(["-m", "model=transformer,lm4mt"]) == 2
+    assert main(["-m", "model=transformer,lm4mt", "jobs=1"]) == 2
     said = capsys.readouterr()
     assert "0 of 2 arms are finished: runs" in said.out
     assert said.err.splitlines() == [
@@ -351,7 +380,7 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
         "triptych: the launcher broke off: a worker died",
         "triptych: model=transformer: not run",
         "triptych: model=lm4mt: not run",
-        "triptych: 2 are unfinished; again: triptych train -m model=transformer,lm4mt",
+        "triptych: 2 are unfinished; again: triptych train -m model=transformer,lm4mt jobs=1",
     ]
 
 

@@ -23,7 +23,7 @@ def training_cost(
     precision: str,
     peak_memory: int,
 ) -> dict[str, Any]:
-    """Return the cost of a training: FLOPs, time, device, utilisation and memory.
+    """Return the cost of a training: FLOPs, time, device, threads of this process, utilisation and memory.
 
     Args:
         model: the trained model.
@@ -43,6 +43,7 @@ def training_cost(
         "seconds": seconds,
         "tokens_per_second": tokens / seconds,
         "device": device_name(device),
+        "threads": torch.get_num_threads(),
         "devices": devices,
         "peak_flops": peak * devices,
         "peak_source": peak_source,

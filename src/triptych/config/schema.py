@@ -93,6 +93,7 @@ class Train:
     log_every: int = MISSING
     length_edges: list[int] = MISSING
     seed: int = MISSING
+    jobs: Any = MISSING
     name: str | None = None
     output: str = MISSING
     cache: str = MISSING

@@ -19,6 +19,8 @@ from triptych.errors import UserError, require_at_least, require_one_of
 
 SMALL_VOCABULARY = 8
 """Pieces of the vocabulary that a model is built with when only its other sizes are checked."""
+AUTO = "auto"
+"""Value of ``jobs`` that lets the sweep choose."""
 BUILT = ("model", "data", "tokenizer", "loss", "search")
 """Groups whose option names the class that it configures."""
 NO_METRIC = "metric=[] leaves nothing to score translations by; choose one, such as metric=[bleu]."
@@ -163,9 +165,15 @@ def _check_numbers(config: DictConfig) -> None:
     require_one_of(kernels.CHOICES, "strategy", kernels=config.strategy.kernels)
     if config.strategy.compile not in (None, True, False):
         raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
+    _check_jobs(config.jobs)
     edges = list(config.length_edges)
     if not edges or edges != sorted(set(edges)) or edges[0] < 1:
         raise UserError(f"length_edges={edges} must be positive and ascending.")
+
+
+def _check_jobs(jobs: Any) -> None:
+    if jobs != AUTO and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise UserError(f"jobs={jobs} must be auto, or the number of arms of a sweep that run at a time.")
 
 
 def _require_count(key: str, value: Any) -> None:

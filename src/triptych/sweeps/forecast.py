@@ -19,7 +19,7 @@ from triptych.data.batching import Stream
 from triptych.errors import UserError
 from triptych.runs import speeds
 from triptych.runs.identity import SCORING, config_hash, display_overrides
-from triptych.sweeps.measure import activation_bytes, measured_speed
+from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
 from triptych.training.budget import pair_flops
 from triptych.training.build import build_parts
 from triptych.training.devices import device_of
@@ -27,8 +27,6 @@ from triptych.training.match import reference_model
 
 UTILISATION = 0.35
 """Share of a device's peak that is assumed where no speed has been measured."""
-ADAM_AVERAGES = 2
-"""Numbers that Adam keeps beside each parameter."""
 FEWEST_STEPS = 4
 """Fewest optimizer steps to measure a speed by; the first quarter warms up."""
 
@@ -139,7 +137,7 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
         steps=parts.data.total_steps,
         tokens=tokens,
         flops=flops,
-        memory=4 * parameters * (2 + ADAM_AVERAGES) + activations,
+        memory=training_memory(parameters, activations),
         disk=4 * parameters * (1 + (1 + ADAM_AVERAGES) + kept),
         averaged=4 * parameters * (config.checkpoint.average > 1),
         seconds=tokens / known if known else flops / (UTILISATION * peak * run_config.processes),

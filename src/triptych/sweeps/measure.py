@@ -18,6 +18,8 @@ from triptych.data.corpus import TRAIN
 from triptych.kernels.malloc import keep_freed_memory
 from triptych.training.build import TrainingParts, build_trainer, compile_parts, fast_training, silence_lightning
 
+ADAM_AVERAGES = 2
+"""Numbers that Adam keeps beside each parameter."""
 SAMPLE_TOKENS = 1000
 """Padded tokens of the batch that activations are measured with."""
 
@@ -62,6 +64,11 @@ class TokenRates(Callback):
         now = time.perf_counter()
         self.found.append(self._tokens / (now - self._last))
         self._last, self._tokens = now, 0
+
+
+def training_memory(parameters: int, activations: int) -> int:
+    """Return the bytes of weights, gradients, Adam's averages, all of fp32, and of activations."""
+    return 4 * parameters * (2 + ADAM_AVERAGES) + activations
 
 
 def activation_bytes(parts: TrainingParts, batch_tokens: int) -> int:

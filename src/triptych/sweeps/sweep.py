@@ -11,6 +11,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
 from triptych.errors import UserError
@@ -19,12 +20,15 @@ from triptych.runs.identity import display_overrides
 from triptych.runs.locks import RunLocked
 from triptych.sweeps import arms as sweep_arms
 from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
+from triptych.sweeps.jobs import chosen_jobs, jobs_that_fit, longest_first, needs_of, side_by_side_pays, training_of
 from triptych.sweeps.launch import launch
+from triptych.sweeps.side_by_side import QueuedArm, SideBySide, command_of_arm
 
 logger = logging.getLogger(__name__)
 
 CUT_OFF_OFTEN = 2
 """Times that an arm was cut off, perhaps because it kills its process. From then on it waits for the others."""
+COMES_LATER = "arm %d was cut off %d times; the others come first."
 
 
 class Sweep:
@@ -40,7 +44,8 @@ class Sweep:
     """
 
     def __init__(self, overrides: Sequence[str], config: DictConfig, arms: Sequence[Sequence[str]]) -> None:
-        refuse_mistakes(arms)
+        self.run_configs = refuse_mistakes(arms)
+        self.jobs = chosen_jobs(config, arms)
         self.overrides = overrides
         self.output = Path(config.output).expanduser()
         sweep_arms.leave_out_mistakes(self.output, arms)
@@ -50,20 +55,73 @@ class Sweep:
         """Run every arm that is not finished, first those that no other process trains.
 
         Args:
-            prepare: called at the beginning of each arm, which may run in a process of its own.
+            prepare: called at the beginning of each arm, which may run in a process of Hydra's launcher.
 
         Raises:
             UserError: a configuration of a sweeper that chooses its arms as it goes along.
+            KeyboardInterrupt, SystemExit: arms that ran side by side were stopped, and have saved where they were.
         """
+        beside = self._side_by_side()
         for wait in (False, True):
             if wait and not self.unfinished:
                 break
+            if beside is not None:
+                self._run_side_by_side(*beside, wait)
+                continue
             try:
                 launch(self.overrides, partial(run_arm, wait=wait, prepare=prepare))
             except Exception as error:
                 if explain(error) is not None:
                     raise
                 logger.error("the launcher broke off: %s", " ".join(str(error).split()))
+
+    def _side_by_side(self) -> tuple[int, list[QueuedArm]] | None:
+        """Return how many arms run at a time, and the arms in the order in which they start; None for one at a time."""
+        if self.jobs == 1 or (self.jobs is None and not side_by_side_pays(self.run_configs)):
+            return None
+        queued, left, finished = [], [], []
+        for arm, run_config in zip(self.planned, self.run_configs, strict=True):
+            if folder := finished_before(arm, run_config):
+                finished.append(folder)
+            else:
+                queued.append(QueuedArm(arm, run_config.overrides, training_of(run_config)))
+                left.append(run_config)
+        jobs = self.jobs
+        if jobs is None:
+            needs = needs_of(left)
+            jobs, queued = jobs_that_fit(needs), [queued[place] for place in longest_first(needs)]
+        if jobs == 1:
+            return None
+        for folder in finished:
+            logger.info("finished before: %s", folder.path)
+        return jobs, queued
+
+    def _run_side_by_side(self, jobs: int, arms: Sequence[QueuedArm], wait: bool) -> None:
+        """Run the arms that are neither finished nor failed, each in a process of its own.
+
+        With ``wait``, their processes were killed before, or another process trains them. They run one at a time, since
+        memory may have been short.
+        """
+        now = {arm.identity: arm for arm in self.arms}
+        queued = []
+        for one in arms:
+            arm = now[one.arm.identity]
+            if not wait and arm.cut_off >= CUT_OFF_OFTEN:
+                logger.info(COMES_LATER, arm.place, arm.cut_off)
+            elif not (wait and arm.status in (FINISHED, FAILED)):
+                queued.append(one)
+        trained = {
+            training_of(run_config)
+            for arm, run_config in zip(self.planned, self.run_configs, strict=True)
+            if now[arm.identity].status == FINISHED
+        }
+        SideBySide(
+            queued,
+            jobs=1 if wait else jobs,
+            cores=available_cores(),
+            trained=trained,
+            command=partial(command_of_arm, wait=wait),
+        ).run()
 
     @property
     def arms(self) -> list[Arm]:
@@ -97,13 +155,18 @@ class Sweep:
         return lines
 
 
-def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
-    """Raise ``UserError`` for an arm whose configuration is a mistake, before any arm is planned."""
+def refuse_mistakes(arms: Sequence[Sequence[str]]) -> list[RunConfig]:
+    """Return the configurations of the arms.
+
+    Raises:
+        UserError: one of them is a mistake; it is named before any arm is planned.
+    """
     mistakes: list[tuple[Sequence[str], str, Exception]] = []
+    run_configs = []
     for overrides in arms:
         composed = compose_unchecked(overrides)
         try:
-            check_and_freeze(composed)
+            run_configs.append(check_and_freeze(composed))
         except Exception as error:  # Hydra's own, around that of a constructor
             if (reason := explain(error)) is None:
                 raise
@@ -112,6 +175,20 @@ def refuse_mistakes(arms: Sequence[Sequence[str]]) -> None:
         overrides, reason, cause = mistakes[0]
         named = reason if len(mistakes) == len(arms) else f"{' '.join(display_overrides(overrides))}: {reason}"
         raise UserError(named) from cause
+    return run_configs
+
+
+def finished_before(arm: Arm, run_config: RunConfig) -> RunFolder | None:
+    """Return the run of an arm that is finished, and whose text has not changed since: it needs no process."""
+    from triptych.training.plan import plan_run  # imports Lightning
+
+    if arm.status != FINISHED:
+        return None
+    try:
+        folder = plan_run(run_config, label=arm.label).folder
+    except Exception:  # the arm's own process says what is wrong
+        return None
+    return folder if folder.result.exists() else None
 
 
 def run_arm(overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None]) -> float | None:
@@ -132,7 +209,7 @@ def run_arm(overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None]
     if wait and arm.status in (FINISHED, FAILED):
         return None
     if not wait and arm.cut_off >= CUT_OFF_OFTEN:
-        logger.info("arm %d was cut off %d times; the others come first.", arm.place, arm.cut_off)
+        logger.info(COMES_LATER, arm.place, arm.cut_off)
         return None
     logger.info("arm %d: %s", arm.place, " ".join(arm.overrides))
     return _ArmRun(output, arm, wait).run(composed)

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import lightning
@@ -122,17 +123,17 @@ def _train_or_share(plan: RunPlan) -> None:
     if plan.run_config.processes > 1:
         _train(plan, config.strategy.devices)
         return
-    # Of runs that share their weights one trains, and the others wait to score them.
-    with (
-        run_lock(folder.path, f"{plan.training_hash}.training", wait=True),
-        claimed_devices(config.strategy.accelerator, config.strategy.devices) as devices,
-    ):
+    claim = partial(claimed_devices, config.strategy.accelerator, config.strategy.devices)
+    # Of runs that share their weights one trains. The others wait, and then score them at the same time.
+    with run_lock(folder.path, f"{plan.training_hash}.training", wait=True):
         trained = None if folder.last.exists() else find_trained(folder, plan.training_hash)
-        if trained:
-            logger.info("weights of %s", trained.path)
-            score_shared_weights(plan, trained, device_of(config, devices))
-        else:
-            _train(plan, devices)
+        if not trained:
+            with claim() as devices:
+                _train(plan, devices)
+            return
+    with claim() as devices:
+        logger.info("weights of %s", trained.path)
+        score_shared_weights(plan, trained, device_of(config, devices))
 
 
 def _train(plan: RunPlan, devices: int | list[int]) -> None:
@@ -267,7 +268,7 @@ def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) ->
     config, folder = plan.run_config.config, plan.folder
     try:
         scores = score_run(config, folder, plan.corpus, trainer.strategy.root_device)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         logger.info("stopped; the same command translates again, and does not train again.")
         raise
     write_json(folder.result, {**result, **scores})

@@ -79,6 +79,7 @@ def test_the_cost_of_a_training(monkeypatch: pytest.MonkeyPatch) -> None:
         "tokens_per_second": 5.0,
         "device": "NVIDIA A100-SXM4-80GB",
         "devices": 2,
+        "threads": torch.get_num_threads(),
         "peak_flops": 2 * 312e12,
         "peak_source": "NVIDIA A100 datasheet, bf16, dense",
         "mfu": flops / 4.0 / (2 * 312e12),

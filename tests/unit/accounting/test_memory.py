@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import mmap
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
-from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
+from triptych.accounting import memory
+from triptych.accounting.memory import free_memory_bytes, peak_memory_bytes, reset_peak_memory
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset a process's peak of memory")
@@ -32,3 +34,15 @@ def test_peak_memory_of_the_process_covers_what_it_holds() -> None:
 def test_peak_memory_of_a_gpu_is_that_of_its_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 7 if device.index == 1 else 0)
     assert peak_memory_bytes("cuda:1") == 7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say")
+def test_free_memory_is_what_the_container_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
+    system = free_memory_bytes()
+    assert system is not None
+    (tmp_path / "memory.current").write_text("70000\n")
+    (tmp_path / "memory.stat").write_text("active_file 5\ninactive_file 2000\n")
+    for limit, free in (("max", None), ("100000", 32_000)):
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+        assert free_memory_bytes() == pytest.approx(free or system, rel=0.2)

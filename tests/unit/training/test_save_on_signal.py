@@ -59,3 +59,16 @@ def test_saves_after_the_step_at_hand(
     if step < STEPS - 1:  # the last step is saved by whatever saves the end of a training
         assert torch.load(tmp_path / "last.ckpt", weights_only=True)["global_step"] == step + 1
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_signals_that_come_together_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler sends SIGTERM to every process of a sweep, and the sweep passes it on to those of its arms."""
+    now = 100.0
+    monkeypatch.setattr("triptych.training.callbacks.save_on_signal.time.monotonic", lambda: now)
+    callback = SaveOnSignal(tmp_path / "last.ckpt")
+    for _ in range(2):
+        callback._receive(signal.SIGTERM, None)
+    assert callback.received == signal.SIGTERM
+    now += 2
+    with pytest.raises(SystemExit):
+        callback._receive(signal.SIGTERM, None)

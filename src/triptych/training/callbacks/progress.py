@@ -36,15 +36,36 @@ class ProgressValues:
         return values
 
 
+SECONDS_BETWEEN_LINES = 1.0
+"""Least seconds between lines of level DEBUG, with which a sweep draws the bars of its arms."""
+
+
 class ProgressLines(Callback):
-    """Log one line for each validation."""
+    """Log one line for each validation, and lines between them of level DEBUG.
+
+    Their records have an attribute ``progress``: steps done, steps in all, and the other figures as text.
+    """
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self._progress = ProgressValues(trainer)
+        self._last_line = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if time.perf_counter() - self._last_line > SECONDS_BETWEEN_LINES:
+            self._log(logging.DEBUG, trainer, pl_module)
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        values = ", ".join(f"{name} {value}" for name, value in self._progress.values(trainer, pl_module).items())
-        logger.info("step %s/%s: %s", f"{trainer.global_step:,}", f"{trainer.max_steps:,}", values)
+        self._log(logging.INFO, trainer, pl_module)
+
+    def _log(self, level: int, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._last_line = time.perf_counter()
+        values = ", ".join(f"{name} {value}" for name, value in self._progress.values(trainer, module).items())
+        step, steps = trainer.global_step, trainer.max_steps
+        logger.log(
+            level, "step %s/%s: %s", f"{step:,}", f"{steps:,}", values, extra={"progress": (step, steps, values)}
+        )
 
 
 class ProgressBar(RichProgressBar):

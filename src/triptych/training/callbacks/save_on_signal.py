@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ STEPS_BETWEEN_CHECKS = 20
 """Optimizer steps after which several ranks agree on whether one of them got a signal."""
 TERMINATED = 128 + signal.SIGTERM
 """Exit status of a process that SIGTERM has stopped, as schedulers expect it."""
+ONE_STOP = 1.0
+"""Seconds within which signals count as one: a scheduler may send one to every process, and a sweep then another."""
 
 
 class SaveOnSignal(Callback):
     """End training after the current optimizer step on Ctrl-C or SIGTERM, with nothing lost.
 
-    A second signal ends it at once. Signals reach only the main thread: in another one this callback does nothing.
+    A second signal, ``ONE_STOP`` seconds later, ends it at once. Signals reach only the main thread: in another one
+    this callback does nothing.
 
     Args:
         path: of the checkpoint to save.
@@ -34,6 +38,7 @@ class SaveOnSignal(Callback):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.received = 0
+        self._received_at = 0.0
         self._handlers_before: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -73,9 +78,11 @@ class SaveOnSignal(Callback):
             signal.signal(*self._handlers_before.popitem())
 
     def _receive(self, number: int, _: Any) -> None:
-        if self.received:
+        now = time.monotonic()
+        if self.received and now - self._received_at > ONE_STOP:
             self._stop(number)
-        self.received = number
+        if not self.received:
+            self.received, self._received_at = number, now
 
     def _stop(self, number: int) -> None:
         if number == signal.SIGTERM:

@@ -1,0 +1,92 @@
+"""Compare a sweep whose arms run side by side with the same sweep one arm after the other.
+
+    python -m benchmarks.sweeps [--short] [--turns 3] [--data FOLDER]
+
+Four arms, seeds of the Transformer, at the toy scale and with the recipe for Multi30k (``RECIPES``). Both ways take
+turns. Prints and writes to benchmarks/results/sweeps.json the seconds of each sweep and the median of the ratios, one
+after the other over side by side. On two cores it should be at least ``WANTED``. ``--short`` trains two arms for fewer
+steps, of which starting the processes is a larger part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from triptych.accounting.threads import available_cores
+
+RESULTS = Path(__file__).parent / "results" / "sweeps.json"
+WANTED = 1.35
+"""Least ratio of the times on two cores."""
+RECIPES = {
+    "toy": (["scale=toy", "data.test=100", "data.test_long=100"], 840, 200),
+    "multi30k": (
+        [
+            *("scale=multi30k", "scale.num_layers=4", "scale.d_model=128", "scale.num_heads=4", "scale.d_ff=512"),
+            *("batch.tokens=4096", "strategy.precision=bf16-mixed"),
+        ],
+        300,
+        30,
+    ),
+}
+"""Overrides of each recipe, and its optimizer steps, also in the short form."""
+
+
+def seconds_of_sweep(overrides: list[str], jobs: str, folder: Path) -> float:
+    """Return the seconds that a sweep takes from its start to its end, in an output folder of its own.
+
+    Raises:
+        RuntimeError: an arm has failed.
+    """
+    command = [sys.executable, "-m", "triptych", "train", "-m", *overrides, f"jobs={jobs}"]
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(dir=folder) as output:
+        done = subprocess.run([*command, f"output={output}"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    return time.perf_counter() - start
+
+
+def compare(recipe: str, turns: int, short: bool, options: list[str], folder: Path) -> dict[str, Any]:
+    """Run the sweep of a recipe both ways in turns; the first of all, which prepares the text, does not count."""
+    overrides, steps, few = RECIPES[recipe]
+    steps = few if short else steps
+    seeds = "seed=1,2" if short else "seed=1,2,3,4"
+    common = [*overrides, *options, "model=transformer", f"cache={folder / 'cache'}"]
+    seconds_of_sweep([*common, "seed=1", "budget.steps=2", "validation.every=2"], "1", folder)
+    found: dict[str, list[float]] = {"1": [], "auto": []}
+    for _ in range(turns):
+        for jobs, seconds in found.items():
+            given = [*common, seeds, f"budget.steps={steps}", f"validation.every={steps}"]
+            seconds.append(seconds_of_sweep(given, jobs, folder))
+    ratios = [one / side for one, side in zip(found["1"], found["auto"], strict=True)]
+    return {"steps": steps, "arms": len(seeds.split(",")), "seconds": found, "ratio": statistics.median(ratios)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare jobs=auto with jobs=1.")
+    parser.add_argument("--short", action="store_true", help="two arms and fewer steps; nothing is written")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--recipe", choices=RECIPES, help="one recipe (default: all of them)")
+    parser.add_argument("--data", help="folder of Multi30k (default: it is downloaded)")
+    arguments = parser.parse_args()
+    found: dict[str, Any] = {"cores": available_cores(), "wanted": WANTED}
+    with tempfile.TemporaryDirectory() as folder:
+        for recipe in [arguments.recipe] if arguments.recipe else RECIPES:
+            options = [f"data.dir={arguments.data}"] if arguments.data and recipe == "multi30k" else []
+            found[recipe] = compare(recipe, arguments.turns, arguments.short, options, Path(folder))
+    shown = json.dumps(found, indent=2)
+    print(shown)
+    if not arguments.short:
+        RESULTS.write_text(shown + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""How many arms of a sweep run at a time, and which of them start first."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from triptych import kernels
+from triptych.accounting.memory import free_memory_bytes
+from triptych.accounting.parameters import count_parameters
+from triptych.accounting.threads import available_cores
+from triptych.config.composition import RunConfig
+from triptych.config.validation import AUTO
+from triptych.errors import UserError
+from triptych.kernels.malloc import give_back_freed_memory
+from triptych.runs.identity import SCORING, config_hash
+from triptych.training.budget import pair_flops
+from triptych.training.devices import device_of
+from triptych.training.match import reference_model
+
+logger = logging.getLogger(__name__)
+
+PROCESS_BYTES = 1_200_000_000
+"""Memory of a process beside its training: libraries, text, ids, and translating the validation set."""
+KEPT_ACTIVATIONS = 5
+"""Times the activations of one batch that a process holds, since it keeps the memory that batches of other sizes freed.
+
+With both, the estimate is 1.0 to 1.3 times the peaks of the study ``architectures`` at scale multi30k."""
+SHORT_FLOPS = 2e11
+"""FLOPs of a training that takes about as long as it takes to start a process and import the libraries: seconds."""
+
+
+def chosen_jobs(config: DictConfig, arms: Sequence[Sequence[str]]) -> int | None:
+    """Return how many arms the user lets run at a time; None for ``jobs=auto``, and 1 where Hydra decides.
+
+    Args:
+        config: that the arms share, with Hydra's part.
+        arms: overrides of each; none for a sweeper that chooses its arms as it goes along.
+
+    Raises:
+        UserError: a launcher or a sweeper of the user's decides, and ``jobs`` would contradict it.
+    """
+    launcher = str(config.hydra.launcher._target_).rpartition(".")[2]
+    if launcher != "BasicLauncher":
+        if config.jobs != AUTO:
+            raise UserError(f"jobs={config.jobs}: {launcher} decides how many arms run at a time; leave out jobs=….")
+        return 1
+    if not arms:
+        if config.jobs not in (AUTO, 1):
+            raise UserError(f"jobs={config.jobs}: this sweeper chooses each arm by those before it; leave out jobs=….")
+        return 1
+    return None if config.jobs == AUTO else config.jobs
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Estimate of what the training of an arm needs.
+
+    Attributes:
+        memory: bytes of its process.
+        flops: of training.
+    """
+
+    memory: int
+    flops: float
+
+
+def side_by_side_pays(run_configs: Sequence[RunConfig]) -> bool:
+    """Whether the cores of this machine could train several of these arms at a time: all by one process, on a CPU."""
+    try:
+        on_cpu = all(one.processes == 1 and device_of(one.config) == "cpu" for one in run_configs)
+    except UserError:  # a GPU that is not there
+        return False
+    return on_cpu and len(run_configs) > 1 and available_cores() > 1
+
+
+def needs_of(run_configs: Sequence[RunConfig]) -> list[Needs | None]:
+    """Estimate what each arm needs; None where it cannot be built. Text, tokenizers and ids are prepared on the way."""
+    known: dict[str, Needs | None] = {}
+    found = []
+    for run_config in run_configs:
+        kind = training_of(run_config, leaving_out=(*SCORING, "seed"))
+        if kind not in known:
+            known[kind] = _needs(run_config)
+        found.append(known[kind])
+    give_back_freed_memory()
+    return found
+
+
+def training_of(run_config: RunConfig, leaving_out: Sequence[str] = SCORING) -> str:
+    """Return a hash of an arm's training, for comparisons within a sweep: the text is taken as it is configured."""
+    return config_hash(run_config.config, "", reference=reference_model(run_config), leaving_out=leaving_out)
+
+
+def _needs(run_config: RunConfig) -> Needs | None:
+    from triptych.sweeps.measure import activation_bytes, training_memory  # imports Lightning
+    from triptych.training.build import build_parts
+
+    config = run_config.config
+    try:
+        parts = build_parts(config, instantiate(config.data), reference_model(run_config), workers=0)
+        stream = parts.data.stream
+        epochs = parts.data.total_steps / stream.epoch_steps
+        flops = epochs * float(pair_flops(stream, parts.model)[0].sum())
+        with kernels.use(config.strategy.kernels):
+            activations = KEPT_ACTIVATIONS * activation_bytes(parts, config.batch.tokens)
+        return Needs(PROCESS_BYTES + training_memory(count_parameters(parts.model).total, activations), flops)
+    except Exception:  # the arm's own process says what is wrong
+        return None
+
+
+def jobs_that_fit(needs: Sequence[Needs | None]) -> int:
+    """Return how many of these arms run at a time: as many as there are cores, and as the memory allows.
+
+    One where all trainings are so short that starting a process for each would take longer.
+    """
+    if len(needs) < 2 or max((one.flops for one in needs if one), default=0.0) < SHORT_FLOPS:
+        return 1
+    cores, free = available_cores(), free_memory_bytes()
+    largest = max((one.memory for one in needs if one), default=PROCESS_BYTES)
+    jobs = min(len(needs), cores, max(1, free // largest) if free is not None else cores)
+    memory = f", {largest / 1e9:.1f} GB each at most" + (f" of {free / 1e9:.1f} GB that are free" if free else "")
+    logger.info("arms side by side: %d at a time, %d cores%s", jobs, cores, memory)
+    return jobs
+
+
+def longest_first(needs: Sequence[Needs | None]) -> list[int]:
+    """Return the places of the arms, those with the most FLOPs first, so that no long one runs alone at the end."""
+    flops = [one.flops if one else 0.0 for one in needs]
+    return sorted(range(len(needs)), key=lambda place: -flops[place])

@@ -1,0 +1,206 @@
+"""Arms side by side: how many at a time, with how many threads, and what becomes of them. No arm trains here."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from triptych.sweeps import arm_process
+from triptych.sweeps.arms import Arm
+from triptych.sweeps.messages import MARK, ArmMessages
+from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm, SideBySide
+from triptych.training.callbacks.save_on_signal import TERMINATED
+
+PROCESS = """
+import os, signal, sys, time
+label, log, status = sys.argv[1:]
+def say(what):
+    with open(log, "a") as file:
+        file.write(f"{what} {label} {os.environ['OMP_NUM_THREADS']} {os.environ['OMP_WAIT_POLICY']}\\n")
+def stop(*_):
+    say("saved")
+    sys.exit(143)
+signal.signal(signal.SIGTERM, stop)
+say("start")
+time.sleep(30 if status == "long" else 0.15)
+say("end")
+if status == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(int(status))
+"""
+"""Process of an arm that writes down when it starts, ends and is stopped, instead of training."""
+
+
+def queued(label: str, training: str | None = None) -> QueuedArm:
+    return QueuedArm(Arm(None, 1, (f"model={label}",), label), (f"model={label}",), training or label)
+
+
+def sweep(log: Path, arms: Sequence[QueuedArm], *, jobs: int = 2, cores: int = 2, **status: str) -> SideBySide:
+    def command(arm: QueuedArm) -> list[str]:
+        return [sys.executable, "-S", "-c", PROCESS, arm.label, str(log), status.get(arm.label, "0")]
+
+    return SideBySide(arms, jobs=jobs, cores=cores, trained=set(), command=command)
+
+
+def events(log: Path) -> list[tuple[str, str]]:
+    return [(line.split()[0], line.split()[1]) for line in log.read_text().splitlines()]
+
+
+@pytest.fixture
+def messages(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO, "triptych")
+    monkeypatch.setattr(logging.getLogger("triptych"), "propagate", True)
+    return caplog
+
+
+def test_as_many_at_a_time_as_there_are_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    log = tmp_path / "log"
+    sweep(log, [queued(label) for label in "abcde"]).run()
+    running, most = set[str](), 0
+    for what, label in events(log):
+        running = running | {label} if what == "start" else running - {label}
+        most = max(most, len(running))
+    assert most == 2
+    assert not running
+    assert [label for what, label in events(log) if what == "start"][:2] in (["a", "b"], ["b", "a"])
+    assert {tuple(line.split()[2:]) for line in log.read_text().splitlines()} >= {("1", "PASSIVE")}
+
+
+@pytest.mark.parametrize(
+    ("cores", "jobs", "arms", "threads"),
+    [(2, 2, 4, [1, 1]), (8, 8, 3, [2, 3, 3]), (8, 2, 5, [4, 4]), (2, 4, 4, [1, 1, 1, 1]), (4, 4, 1, [4])],
+)
+def test_threads_are_shared_by_the_arms_that_start(cores: int, jobs: int, arms: int, threads: list[int]) -> None:
+    started = SideBySide([], jobs=jobs, cores=cores, trained=set(), command=lambda arm: [])
+    found: list[int] = []
+    while len(found) < min(jobs, arms):
+        found.append(started.threads_of_next(arms - len(found)))
+        started.running.append(Running(found[-1]))  # type: ignore[arg-type]
+    assert found == threads
+
+
+class Running:
+    """An arm's process as far as the threads of the next one depend on it."""
+
+    nearly_done = False
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+
+def test_the_last_arm_takes_the_threads_of_those_that_are_nearly_done() -> None:
+    started = SideBySide([], jobs=2, cores=2, trained=set(), command=lambda arm: [])
+    started.running = [Running(1)]  # type: ignore[list-item]
+    assert started.threads_of_next(1) == 1
+    started.running[0].nearly_done = True  # type: ignore[misc]
+    assert started.threads_of_next(1) == 2
+    assert started.threads_of_next(2) == 1, "the second of them will have the other thread"
+
+
+def test_an_arm_waits_for_the_weights_that_another_one_trains(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    sweep(log, [queued("a1", "a"), queued("a2", "a"), queued("a3", "a"), queued("b")]).run()
+    found = events(log)
+    assert {label for _, label in found[:2]} == {"a1", "b"}, "a2 takes no job while it waits"
+    after = [label for what, label in found[found.index(("end", "a1")) :] if what == "start"]
+    assert sorted(after) == ["a2", "a3"]
+    assert {what for what, _ in found[-2:]} == {"end"}, "once the weights are there, both are scored at a time"
+
+
+def test_a_failed_training_leaves_its_weights_to_the_next_arm(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    sweep(log, [queued("a1", "a"), queued("a2", "a"), queued("a3", "a")], a1=str(NOT_FINISHED)).run()
+    assert events(log) == [(what, label) for label in ("a1", "a2", "a3") for what in ("start", "end")]
+
+
+def test_a_process_that_is_killed_is_named_and_stops_no_other(
+    tmp_path: Path, messages: pytest.LogCaptureFixture
+) -> None:
+    log = tmp_path / "log"
+    sweep(log, [queued("a"), queued("b"), queued("c"), queued("d")], a="killed", b=str(NOT_FINISHED), c="7").run()
+    assert {label for what, label in events(log) if what == "end"} == {"a", "b", "c", "d"}
+    said = [record.getMessage() for record in messages.records if record.levelno == logging.ERROR]
+    assert sorted(said) == [
+        "a | its process was killed by SIGKILL; perhaps memory was short.",
+        "c | its process ended with status 7.",
+    ]
+
+
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_signal_lets_every_arm_save_and_starts_no_other(
+    tmp_path: Path, messages: pytest.LogCaptureFixture, number: signal.Signals, raised: type[BaseException]
+) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+
+    def interrupt() -> None:
+        while len(events(log)) < 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(raised) as stopped:
+        sweep(log, [queued("a"), queued("b"), queued("c")], a="long", b="long").run()
+    assert sorted(events(log)) == [("saved", "a"), ("saved", "b"), ("start", "a"), ("start", "b")]
+    assert number != signal.SIGTERM or stopped.value.args == (TERMINATED,)
+    assert "the same command goes on" in messages.messages[-1]
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_every_line_stands_behind_its_arm(messages: pytest.LogCaptureFixture) -> None:
+    shown = ArmMessages()
+    sent = '{"logger": "triptych.data", "level": 30, "text": "one\\ntwo", "progress": null}'
+    step = '{"logger": "triptych", "level": 20, "text": "step 3/6: loss 1", "progress": [3, 6, "loss 1"]}'
+    assert shown.show("a", "printed by a package\n") is None
+    assert shown.show("a", f"half a line{MARK}{sent}\n") is None
+    assert shown.show("b", f"{MARK}{step}\n") == (3, 6)
+    assert shown.show("b", f"{MARK}{{broken\n") is None
+    assert [(record.name, record.levelno, record.getMessage()) for record in messages.records] == [
+        ("triptych.sweeps.messages", 20, "a | printed by a package"),
+        ("triptych.sweeps.messages", 20, "a | half a line"),
+        ("triptych.data", 30, "a | one"),
+        ("triptych.data", 30, "a | two"),
+        ("triptych", 20, "b | step 3/6: loss 1"),
+        ("triptych.sweeps.messages", 20, f"b | {MARK}{{broken"),
+    ]
+
+
+def test_a_terminal_shows_a_bar_for_each_arm(
+    messages: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes any output for a terminal then
+    shown = ArmMessages()
+    assert shown.bars is not None
+    for step in (2, 6):
+        shown.show("a", f'{MARK}{{"logger": "t", "level": 10, "text": "", "progress": [{step}, 8, "loss 1"]}}\n')
+    (bar,) = shown.bars.tasks
+    assert (bar.description, bar.completed, bar.total, bar.fields["values"]) == ("a", 6, 8, "loss 1")
+    shown.end("a")
+    assert not shown.bars.tasks
+    assert not messages.records
+
+
+def test_an_arm_stops_when_the_process_of_its_sweep_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.pipe()
+    received: list[int] = []
+    with open(ours) as stdin, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdin", stdin)
+        patched.setattr(os, "kill", lambda _, number: received.append(number))
+        watching = threading.Thread(target=arm_process._stop_with_sweep)
+        watching.start()
+        watching.join(0.05)
+        assert watching.is_alive()
+        assert not received
+        os.close(theirs)  # as the system does for a process that was killed
+        watching.join(5)
+    assert received == [signal.SIGTERM]
