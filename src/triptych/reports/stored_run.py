@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,13 @@ class TranslatedText:
         translations: what the run made of the sources.
         references: what the translations are scored against.
         sources: None where the run did not store them.
+        scores: further figures of each sentence, by name: ``nats``, the negative log-likelihood of its reference.
     """
 
     translations: list[str]
     references: list[str]
     sources: list[str] | None = None
+    scores: Mapping[str, list[float]] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str | None:
