@@ -47,7 +47,7 @@ class ScoredTexts:
         return "bleu" in run.tests.get(self.test_set, {}) and self.text(run) is not None
 
     def nats(self, runs: Sequence[StoredRun]) -> np.ndarray | None:
-        """Return the negative log-likelihood of each reference, the mean over runs, (sentences,); None if one lacks it."""
+        """Return each reference's negative log-likelihood, the mean over runs, (sentences,); None if a run lacks it."""
         found = [text.scores.get(SENTENCE_NATS) if (text := self.text(run)) else None for run in runs]
         return None if any(values is None for values in found) else np.mean(np.array(found, dtype=np.float64), axis=0)
 

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 import triptych
+from triptych.config.claims import check_claim
 from triptych.config.search_path import conf_dir
 from triptych.errors import UserError, require_one_of
 from triptych.reports.measures import LIKELIHOOD
@@ -179,9 +180,7 @@ def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:
         UserError: it lacks an arm to compare with, or expects what no claim can.
     """
     text, against = node["claim"], node.get("reference") or reference
-    if against is None:
-        raise UserError(f"the claim {text!r} has no arm to compare with; give it a reference, or the study one.")
-    require_one_of([each.value for each in Expectation], f"study.claims ({text})", expect=node["expect"])
+    check_claim(text, expect=node["expect"], reference=against)
     return Claim(text, node["arm"], against, Expectation(node["expect"]), node.get("measure"), node.get("test_set"))
 
 

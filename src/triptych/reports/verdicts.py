@@ -60,7 +60,7 @@ def _line(
     bleu = find_measure("bleu", claim.test_set or test_sets(runs)[0])
     row, base = by_arm.get(claim.arm), by_arm.get(claim.reference)
     label = f"{claim.claim} ({claim.arm} against {claim.reference})"
-    named = MISSING if measure is None else f"{measure.title} ({measure.unit})"
+    named = MISSING if measure is None else _described(measure)
     if row is None or base is None or measure is None or not compared(measure).can_compare(row, base):
         return [label, str(NOT_MEASURED), named, MISSING, MISSING]
     difference = compared(measure).difference(row, base)
@@ -77,3 +77,8 @@ def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure |
     if claim.measure is None:
         return primary_measure(runs, study.primary, study.margin, claim.test_set)
     return primary_measure(runs, claim.measure, None, claim.test_set)
+
+
+def _described(measure: Measure) -> str:
+    """Return the name of a measure, with its unit if that is another word."""
+    return measure.title if measure.unit == measure.name else f"{measure.title} ({measure.unit})"

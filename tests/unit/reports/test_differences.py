@@ -220,7 +220,7 @@ def test_a_wrong_claim_is_refused(tmp_path: Path) -> None:
     ):
         study_of(tmp_path / "a")
     add_seeds(tmp_path / "b", "base", [1.5], reference=None, claims=[CLAIMS[0]])
-    with pytest.raises(UserError, match="the claim 'Small keys hurt' has no arm to compare with"):
+    with pytest.raises(UserError, match=r"study\.claims \(Small keys hurt\) has no arm to compare with"):
         study_of(tmp_path / "b")
 
 

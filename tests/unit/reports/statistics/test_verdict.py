@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from triptych.config.claims import EXPECTATIONS
 from triptych.reports.statistics.difference import Difference, SeedVariance
 from triptych.reports.statistics.verdict import Expectation, Judgement, Verdict, judge_claim, judge_difference
 
@@ -74,3 +75,7 @@ def test_what_is_inconclusive_says_how_many_seeds_would_tell() -> None:
     many = Difference(0.9, (3, 3), SEEDS, sentence_variance=4.0, sentences=50)
     found = judge_difference(many, higher_is_better=True, margin=1.0)
     assert "not even 100 seeds would tell; more test sentences might" in str(found)
+
+
+def test_what_a_config_may_expect_is_what_can_be_judged() -> None:
+    assert {*EXPECTATIONS} == {each.value for each in Expectation}
