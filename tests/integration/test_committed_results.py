@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
 from conftest import ROOT
 
 from triptych.reports.build import report
+
+HOMES = sorted((ROOT / "experiments").glob("*/results/*/archive.json"))
+BLOCK = re.compile(r"<!-- verdicts (\w+): written by triptych report -->\n\n(.*?)\n<!-- end of verdicts \1 -->", re.DOTALL)
 
 
 def test_a_committed_report_is_what_its_archive_makes(tmp_path: Path) -> None:
@@ -19,3 +24,25 @@ def test_a_committed_report_is_what_its_archive_makes(tmp_path: Path) -> None:
     ours = (tmp_path / "report.md").read_text().splitlines()
     assert [line.split("|")[2:] for line in ours] == [line.split("|")[2:] for line in theirs]
     assert (tmp_path / "report.csv").read_text() == (home / "report.csv").read_text()
+
+
+@pytest.mark.parametrize("path", HOMES, ids=lambda path: path.parts[-4])
+def test_the_verdicts_of_a_page_are_its_reports(path: Path) -> None:
+    page = (path.parents[2] / "README.md").read_text(encoding="utf-8")
+    part = (path.parent / "report.md").read_text(encoding="utf-8").partition("## Verdicts\n\n")[2]
+    found = dict(BLOCK.findall(page))
+    assert found.get(path.parent.name, "") == part.partition("\n\n")[0] + ("\n" if part else "")
+
+
+@pytest.mark.parametrize("path", HOMES, ids=lambda path: path.parts[-4])
+def test_a_page_says_nothing_that_a_report_did_not_find(path: Path) -> None:
+    """Words of victory stand in the table that the report wrote, and nowhere else."""
+    page = BLOCK.sub("", (path.parents[2] / "README.md").read_text(encoding="utf-8"))
+    assert not re.findall(r"\b(held|ahead|did not hold|level with|outperforms?|p [<=] 0)\b", page)
+
+
+def test_one_seed_has_no_verdict() -> None:
+    for path in HOMES:
+        report_lines = (path.parent / "report.md").read_text(encoding="utf-8").splitlines()
+        verdicts = [line for line in report_lines if re.search(r"\| (held|opposite|equivalent|better|worse) \|", line)]
+        assert bool(verdicts) == any("3 seeds" in line for line in report_lines), path

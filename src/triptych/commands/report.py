@@ -29,12 +29,13 @@ def main(argv: list[str]) -> int:
         metavar="ARCHIVE",
         help="write everything that the report needs (no weights) to this folder, and report that",
     )
+    parser.add_argument("--all", action="store_true", help="print every table that report.md has")
     parser.add_argument("--unequal", action="store_true", help="allow arms that were trained on different tokens")
     arguments = parser.parse_args(argv)
     console = Console()
     for folder, archive in find_folders(arguments.folder, arguments.keep):
         report = build(folder, archive, unequal=arguments.unequal)
-        for table in report.main_tables:
+        for table in report.tables if arguments.all else report.main_tables:
             shown, width = fit_to_console(table, console)
             Console(width=width).print(shown)
         print(report.write())

@@ -50,6 +50,27 @@ class Checkpoint:
 
 
 @dataclass
+class Claim:
+    """A claim about two arms that a study tests. The report gives the verdict.
+
+    Attributes:
+        claim: the claim in words.
+        arm: the arm that it is about.
+        reference: the arm that it is compared with; None for the study's reference.
+        expect: what the claim says of the arm: ``better``, ``worse`` or ``equal``.
+        measure: key of the measure that decides, such as ``bleu``; None for the study's primary one.
+        test_set: test set of the measure; None for the first.
+    """
+
+    claim: str = MISSING
+    arm: str = MISSING
+    reference: str | None = None
+    expect: str = MISSING
+    measure: str | None = None
+    test_set: str | None = None
+
+
+@dataclass
 class Study:
     """What a report needs to know of a sweep.
 
@@ -59,12 +80,20 @@ class Study:
         varies: things that arms differ in on purpose although a fair comparison would refuse it
             (``reports.study.VARIABLE``).
         deviations: from the published set-up, a clause each.
+        primary: key of the measure that decides, named before anything runs. ``nats`` is the log-likelihood of the test
+            set, or else of the validation set.
+        margin: difference within which two arms count as equivalent, in the unit of the primary measure; None for 1
+            BLEU, and what ``reports.measures`` has for other measures.
+        claims: the claims that the study tests.
     """
 
     name: str | None = None
     reference: str | None = None
     varies: list[str] = field(default_factory=list)
     deviations: list[str] = field(default_factory=list)
+    primary: str = "nats"
+    margin: float | None = None
+    claims: list[Claim] = field(default_factory=list)
 
 
 @dataclass

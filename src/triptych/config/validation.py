@@ -11,6 +11,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych import kernels
+from triptych.config.claims import check_claim
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
@@ -81,6 +82,8 @@ def check(config: DictConfig) -> None:
     _check_numbers(config)
     _check_checkpoints(config)
     _check_trainer(config)
+    for claim in config.study.claims:
+        check_claim(claim.claim, expect=claim.expect, reference=claim.reference or config.study.reference)
     require_one_best("search", config.search)
     require_one_best("validation.search", config.validation.search)
     if config.validation.search.get("length_penalty") == TUNED:

@@ -12,14 +12,17 @@ import plotly.graph_objects as go
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.reports import figures, formats, latex, notes, significance, tables
+from triptych.reports import differences, figures, formats, latex, notes, tables
+from triptych.reports.analysis import Analysis
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
 from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
 from triptych.reports.page import build_page
 from triptych.reports.reader import find_arms, find_runs, find_sweeps_below
+from triptych.reports.statistics.randomization import random_seed
 from triptych.reports.stored_run import StoredRun, test_sets
 from triptych.reports.study import Published, Study, find_study, read_published, subfolders
+from triptych.reports.study_page import write_verdicts
 from triptych.reports.tables import Table
 from triptych.sweeps.arms import LEFT_OUT, Arm
 
@@ -52,29 +55,38 @@ class Report:
         """The figures of each arm in plain units: a line for each arm, the columns of ``formats.to_frame``."""
         return formats.to_frame(self.rows, self.published).head(len(self.rows))
 
+    @cached_property
+    def analysis(self) -> Analysis:
+        """What the runs say of the arms."""
+        return Analysis(self.rows, self.study)
+
     @property
     def tables(self) -> list[Table]:
-        """Every table of the report: the comparison, the tests, BLEU by length, the validation metrics."""
+        """Every table: those of a terminal, further tests, BLEU by length, the validation metrics."""
+        further = [*self.analysis.of_seeds, *(self.analysis.of_models if self.analysis.has_seeds else [])]
         lengths = [tables.bleu_by_length(self.rows, test_set) for test_set in test_sets(self.runs)]
         curves = [tables.validation(self.rows, metric, *how) for metric, how in figures.METRICS.items()]
-        return [*self.main_tables, *filter(None, lengths), *filter(None, curves)]
+        return [*self.main_tables, *further, *filter(None, lengths), *filter(None, curves)]
 
     @cached_property
     def main_tables(self) -> list[Table]:
-        """The tables that a terminal shows: the comparison first, then the tests on each test set."""
-        tests = [significance.PairedTests(self.rows, test_set) for test_set in test_sets(self.runs)]
-        leaders = {test.test_set: test.leader() for test in tests}
+        """The tables that a terminal shows: the comparison, the verdicts, the differences from the reference.
+
+        Tests of the trained models themselves are among them only if no arm has several seeds.
+        """
+        leaders = self.analysis.leaders
         sentences = [
             *notes.failures(self.rows),
             *self.missing,
             *notes.conditions(self.runs),
             *notes.unequal_seeds(self.rows),
-            *significance.notes(leaders),
+            *differences.notes(leaders),
             *notes.provenance(self.study, self.published),
         ]
-        tested = [significance.compare(test, self.rows, self.study.reference) for test in tests]
         comparison = tables.comparison(self.title, self.rows, self.published, leaders, sentences)
-        return [comparison, *filter(None, tested)]
+        models = [] if self.analysis.has_seeds else self.analysis.of_models
+        verdicts = self.analysis.verdicts
+        return [comparison, *([verdicts] if verdicts else []), *self.analysis.differences, *models]
 
     @property
     def title(self) -> str:
@@ -99,6 +111,8 @@ class Report:
     def write(self, folder: str | Path | None = None) -> Path:
         """Write ``report.md``, ``report.tex``, ``report.csv`` and ``report.html``, and return the path of the last.
 
+        The report of a study's committed results also writes the verdicts on the study's page (``study_page``).
+
         Args:
             folder: where to write them; by default the folder of the runs.
         """
@@ -113,6 +127,7 @@ class Report:
         for name, text in files.items():
             with replacing(home / name) as beside:
                 beside.write_text(text, encoding="utf-8")
+        write_verdicts(home, self.analysis.verdicts)
         return home / "report.html"
 
     def _page(self, home: Path) -> str:
@@ -163,7 +178,7 @@ def build(folder: Path, keep: Path | None = None, *, unequal: bool = False) -> R
     Raises:
         UserError: as ``report``.
     """
-    significance.random_seed()  # refuses a bad seed before anything is written
+    random_seed()  # refuses a bad seed before anything is written
     arms, runs = find_arms(folder), find_runs(folder)
     built = _build(folder, arms, runs, unequal)
     if keep is None:

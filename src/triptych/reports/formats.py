@@ -67,17 +67,24 @@ def to_markdown(tables: Sequence[Table], home: Path) -> str:
     """
     parts = []
     for table in tables:
-        headers = [_markdown(f"{span} {header}".strip()) for span, header in table.cells.columns]
-        lines = [headers, ["---", *["---:"] * (len(headers) - 1)]]
-        for i, line in enumerate(table.cells.itertuples(index=False)):
-            cells = [
-                f"**{_markdown(cell)}**" if (i, j) in table.best else _markdown(cell) for j, cell in enumerate(line)
-            ]
-            lines.append([_linked(cells[0], table.rows[i], home) if i < len(table.rows) else cells[0], *cells[1:]])
-        body = "".join(f"| {' | '.join(line)} |\n" for line in lines)
         notes = "".join(f"- {_escaped(note, '<>*`[]')}\n" for note in table.notes)
-        parts.append(f"## {_markdown(table.title)}\n\n{body}\n{notes}")
+        parts.append(f"## {_markdown(table.title)}\n\n{to_markdown_cells(table, home)}\n{notes}")
     return "\n".join(parts)
+
+
+def to_markdown_cells(table: Table, home: Path) -> str:
+    """Return the lines of a table as Markdown, without its title and notes.
+
+    Args:
+        table: the table.
+        home: the folder of the page, which the links from labels to runs start from.
+    """
+    headers = [_markdown(f"{span} {header}".strip()) for span, header in table.cells.columns]
+    lines = [headers, ["---", *["---:"] * (len(headers) - 1)]]
+    for i, line in enumerate(table.cells.itertuples(index=False)):
+        cells = [f"**{_markdown(cell)}**" if (i, j) in table.best else _markdown(cell) for j, cell in enumerate(line)]
+        lines.append([_linked(cells[0], table.rows[i], home) if i < len(table.rows) else cells[0], *cells[1:]])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def to_frame(rows: Sequence[ArmRow], published: Published) -> pd.DataFrame:

@@ -7,9 +7,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 import triptych
+from triptych.config.claims import check_claim
+from triptych.config.search_path import conf_dir
 from triptych.errors import UserError, require_one_of
+from triptych.reports.measures import LIKELIHOOD
+from triptych.reports.statistics.verdict import Expectation
 from triptych.reports.stored_run import StoredRun
 from triptych.sweeps.arms import Arm
 
@@ -22,6 +29,27 @@ REQUIRED_COLUMNS = ("arm", "source", "set_up")
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A claim about two arms, which the report judges.
+
+    Attributes:
+        claim: the claim in words.
+        arm: the arm that it is about.
+        reference: the arm that it is compared with.
+        expect: what it says of the arm.
+        measure: the key of the measure that decides; None for the study's primary one.
+        test_set: the test set of the measure; None for the first.
+    """
+
+    claim: str
+    arm: str
+    reference: str
+    expect: Expectation
+    measure: str | None = None
+    test_set: str | None = None
+
+
+@dataclass(frozen=True)
 class Study:
     """The study that the arms of a report belong to.
 
@@ -31,12 +59,18 @@ class Study:
         varies: what the arms differ in on purpose although a fair comparison would refuse it: ``tokens`` (the stream
             of batches) or ``search`` (how they decode).
         deviations: how the arms depart from the published set-up, a clause each.
+        primary: the key of the measure that decides (``measures.primary_measure``).
+        margin: the difference within which arms count as equivalent, in its unit; None for the measure's own.
+        claims: the claims that it tests.
     """
 
     name: str | None
     reference: str | None
     varies: frozenset[str]
     deviations: tuple[str, ...]
+    primary: str = LIKELIHOOD
+    margin: float | None = None
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,8 +95,11 @@ class Published:
 def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Study:
     """Return the study that the arms name, or else the runs, or else the path ``experiments/<study>/results/<scale>``.
 
+    What it claims, and by which measure, is read from the runs' configs. Runs of before claims were stored have those
+    of the study's present file.
+
     Raises:
-        UserError: the arms belong to several studies, or their study varies what no study may vary.
+        UserError: the arms belong to several studies, their study varies what no study may vary, or a claim is wrong.
     """
     nodes = [run.config.get("study") or {} for run in runs]
     names = {arm.study for arm in arms} or {node["name"] for node in nodes if node.get("name")}
@@ -74,16 +111,22 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         )
     if len(names) > 1:
         return Study(None, None, frozenset(), ())
-    name = next(iter(names), None) or (_study_folder(folder).name if _is_result(folder) else None)
+    name = next(iter(names), None) or (study_folder(folder).name if is_result(folder) else None)
     own = [node for node in nodes if node.get("name") == next(iter(names), None)]
     varies = own[0].get("varies") or () if own else ()
     for what in varies:
         require_one_of(VARIABLE, "study", varies=what)
+    reference = own[0].get("reference") if own else None
+    named = own[0] if own and names else {}
+    declared = _present_node(name) if named and "claims" not in named else named
     return Study(
         name=name,
-        reference=own[0].get("reference") if own else None,
+        reference=reference,
         varies=frozenset(varies),
         deviations=tuple(dict.fromkeys(text for node in own for text in node.get("deviations") or ())),
+        primary=declared.get("primary") or LIKELIHOOD,
+        margin=declared.get("margin"),
+        claims=tuple(_read_claim(claim, reference) for claim in declared.get("claims") or ()),
     )
 
 
@@ -95,7 +138,7 @@ def read_published(folder: Path, study: Study) -> Published:
     Raises:
         UserError: the file has a mistake.
     """
-    home = _study_folder(folder) if _is_result(folder) else EXPERIMENTS / (study.name or "")
+    home = study_folder(folder) if is_result(folder) else EXPERIMENTS / (study.name or "")
     path = home / "published.csv"
     if study.name is None or not path.is_file():
         return Published((), {}, ())
@@ -123,6 +166,24 @@ def read_published(folder: Path, study: Study) -> Published:
     return Published(figures, cells, tuple(_notes(sources)))
 
 
+def _present_node(name: str | None) -> dict[str, Any]:
+    """Return the ``study`` of ``conf/experiment/<name>.yaml``, empty if there is no such file."""
+    path = conf_dir() / "experiment" / f"{name}.yaml"
+    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return found.get("study") or {}
+
+
+def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:
+    """Return a claim of a config.
+
+    Raises:
+        UserError: it lacks an arm to compare with, or expects what no claim can.
+    """
+    text, against = node["claim"], node.get("reference") or reference
+    check_claim(text, expect=node["expect"], reference=against)
+    return Claim(text, node["arm"], against, Expectation(node["expect"]), node.get("measure"), node.get("test_set"))
+
+
 def subfolders(folder: Path) -> list[str]:
     """Return the names of the folders in a folder, in alphabetical order, without the hidden ones."""
     return sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
@@ -137,12 +198,12 @@ def _notes(sources: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     return notes
 
 
-def _is_result(folder: Path) -> bool:
+def is_result(folder: Path) -> bool:
     """Return whether a folder is ``experiments/<study>/results/<scale>``."""
     parts = folder.resolve().parts
     return parts[-2:-1] == ("results",) and parts[-4:-3] == ("experiments",)
 
 
-def _study_folder(folder: Path) -> Path:
+def study_folder(folder: Path) -> Path:
     """Return the folder of the study whose results lie in ``folder``."""
     return folder.resolve().parents[1]

@@ -25,6 +25,11 @@ from triptych.errors import UserError
         (["+trainer.fast_dev_run=true"], "trainer.fast_dev_run cannot be set"),
         (["+trainer.log_every_n_steps=5"], "trainer.log_every_n_steps is set by log_every"),
         (["+trainer.devices=2"], "trainer.devices is set by strategy"),
+        (
+            ["study.claims=[{claim: x, arm: a, reference: b, expect: more}]"],
+            "study.claims (x).expect=more is unknown; choose one of better, worse, equal",
+        ),
+        (["study.claims=[{claim: x, arm: a, expect: better}]"], "study.claims (x) has no arm to compare with"),
     ],
 )
 def test_a_mistake_is_named(overrides: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,22 +116,25 @@ def test_every_arm_has_a_row_with_its_published_figures(sweep: Path, capsys: pyt
     assert list(frame["seeds"]) == [1, 0, 0, 1, 0]
 
 
-def test_arms_are_tested_against_the_reference_and_kept_where_they_cannot_be(sweep: Path) -> None:
+def test_arms_are_compared_with_the_reference_and_kept_where_they_cannot_be(sweep: Path) -> None:
     main([str(sweep)])
-    part = (sweep / "report.md").read_text().split("## Significance, toy")[1]
+    part = (sweep / "report.md").read_text().split("## Differences, BLEU, toy")[1]
     lines = cells(part)
     assert [label.split(" ")[0] for label in lines][2:] == ["base", "A2", "A1", "B1"]
     assert lines["A2 (not run)"] == [MISSING] * 4
-    assert lines["base"][1:] == ["", "", ""]
+    assert lines["base"][1:] == ["", "", "1"]
     assert lines["B1"][1].startswith("−")
     assert "Against base, the reference" in part
 
 
 def test_the_best_is_bold_where_it_is_ahead_of_all(sweep: Path) -> None:
+    for place, (arm, share) in enumerate((("base", 0.05), ("B1", 0.4)), start=5):
+        add_arm(sweep, place, arm, seed=2, lines=spoilt(share))
     main([str(sweep)])
-    bleu = f"{rows_of(sweep)[0].bleu('toy'):.2f}"
+    bleu = f"{rows_of(sweep)[0].bleu('toy'):.2f} ± 0.00"
     assert f"| **{bleu}** |" in (sweep / "report.md").read_text()
-    assert f"\\textbf{{{bleu}}}" in (sweep / "report.tex").read_text()
+    latex = bleu.replace("±", r"$\pm$")
+    assert f"\\textbf{{{latex}}}" in (sweep / "report.tex").read_text()
     assert Resources((sweep / "report.html").read_text()).bold == [bleu]
     assert "Bold: the best BLEU" in (sweep / "report.md").read_text()
     found = rows_of(sweep)
@@ -143,8 +146,7 @@ def test_the_best_is_bold_where_it_is_ahead_of_all(sweep: Path) -> None:
         assert re.search(rf"\x1b\[1m *{bleu} *\x1b\[0m", captured.get())
 
 
-def test_none_is_bold_where_two_are_as_good(sweep: Path) -> None:
-    add_arm(sweep, 5, "C1", lines=spoilt(0.06))
+def test_none_is_bold_where_arms_have_one_seed(sweep: Path) -> None:
     main([str(sweep)])
     text = (sweep / "report.md").read_text()
     assert "**" not in text

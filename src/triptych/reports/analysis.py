@@ -1,0 +1,83 @@
+"""What a report concludes from its runs: differences from the reference, leaders, and verdicts on a study's claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from triptych.reports.arm_rows import ArmRow, runs_of
+from triptych.reports.comparisons import Comparisons, ScoredTexts
+from triptych.reports.differences import compare, compare_seeds, find_base, find_leader
+from triptych.reports.measures import Measure, find_measure, measures_of
+from triptych.reports.significance import compare_models
+from triptych.reports.stored_run import test_sets
+from triptych.reports.study import Study
+from triptych.reports.tables import Table
+from triptych.reports.verdicts import claim_pairs, judge_claims
+
+
+class Analysis:
+    """The statistics of a report. What several tables need is computed once.
+
+    Args:
+        rows: the arms.
+        study: the study that they belong to.
+    """
+
+    def __init__(self, rows: Sequence[ArmRow], study: Study) -> None:
+        self._rows = rows
+        self._study = study
+        self._runs = runs_of(rows)
+        self._texts = {name: ScoredTexts(name) for name in test_sets(self._runs)}
+        self._compared: dict[Measure, Comparisons] = {}
+        self._measures = measures_of(self._runs, study.primary, study.margin)
+
+    def compared(self, measure: Measure) -> Comparisons:
+        """Return the arms compared in a measure."""
+        if measure not in self._compared:
+            self._compared[measure] = Comparisons(self._rows, measure, self._texts, self._count_comparisons())
+        return self._compared[measure]
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether an arm was trained with several seeds, so that differences have intervals."""
+        return any(self.compared(measure).seeds for measure in self._measures)
+
+    @cached_property
+    def leaders(self) -> dict[str, ArmRow | None]:
+        """The arm of each test set whose BLEU is ahead of all others, by the intervals."""
+        return {name: find_leader(self._rows, self.compared(find_measure("bleu", name))) for name in self._texts}
+
+    @property
+    def verdicts(self) -> Table | None:
+        """The verdicts on the study's claims; None if it has no claims."""
+        return judge_claims(self._study, self._rows, self._runs, self.compared)
+
+    @property
+    def differences(self) -> list[Table]:
+        """The differences from the reference, a table for each measure, the primary one first."""
+        found = [compare(self._rows, self.compared(measure), self._study.reference) for measure in self._measures]
+        return [table for table in found if table]
+
+    @property
+    def of_models(self) -> list[Table]:
+        """The tests of the trained models themselves, a table for each test set."""
+        tables = []
+        for name, texts in self._texts.items():
+            base = find_base(self._rows, self.compared(find_measure("bleu", name)), self._study.reference)
+            tables.append(compare_models(self._rows, base, texts) if base else None)
+        return [table for table in tables if table]
+
+    @property
+    def of_seeds(self) -> list[Table]:
+        """Dunnett's tests on seeds alone, a table for each measure."""
+        found = [compare_seeds(self._rows, self.compared(measure), self._study.reference) for measure in self._measures]
+        return [table for table in found if table]
+
+    def _count_comparisons(self) -> int:
+        """Return the number of pairs of arms that the report judges: all with the reference, and those of claims."""
+        arms = list(dict.fromkeys(row.arm for row in self._rows if row.finished))
+        reference = self._study.reference if self._study.reference in arms else next(iter(arms), None)
+        pairs = {frozenset((arm, reference)) for arm in arms if arm != reference}
+        pairs |= {pair for pair in claim_pairs(self._study) if pair <= {*arms}}
+        return max(1, len(pairs))

@@ -1,0 +1,122 @@
+"""The measures that arms are compared in, and which of them decides a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from triptych.reports.stored_run import StoredRun, metric_names, test_sets
+
+LIKELIHOOD = "nats"
+"""The primary outcome of a study that names none: log-likelihood of the test set, or else of the validation set."""
+TEST_NATS, VALIDATION_LOSS = "nats_per_sentence", "loss"
+"""Keys of ``result.json``: of a test set's scores, and of ``validation``."""
+SENTENCE_NATS = "nats"
+"""The name of a sentence's negative log-likelihood among the ``scores`` of a run's text."""
+KNOWN = {
+    VALIDATION_LOSS: ("validation loss", "nats a token", False, 0.02, 3),
+    TEST_NATS: ("negative log-likelihood", "nats a sentence", False, 0.3, 2),
+    "nats_per_word": ("negative log-likelihood", "nats a word", False, 0.025, 3),
+    "bleu": ("BLEU", "BLEU", True, 1.0, 2),
+    "chrf": ("chrF", "chrF", True, 1.0, 2),
+    "ter": ("TER", "TER", False, 1.0, 2),
+}
+"""For each measure its name, its unit, whether higher is better, the margin within which arms count as equivalent, and
+the decimals of a difference. 0.02 nats a token are 2% of perplexity; sentences of about 15 tokens and 12 words make
+them 0.3 nats a sentence and 0.025 nats a word."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of a run that arms are compared in.
+
+    Attributes:
+        key: its key in ``result.json``.
+        test_set: the test set that it is a score of; None for the validation loss.
+        name: what tables call it.
+        unit: the unit of a difference.
+        higher_is_better: whether a higher value is better.
+        margin: the difference within which arms count as equivalent, in its unit; None if nobody named one.
+        decimals: decimals of a difference in tables.
+    """
+
+    key: str
+    test_set: str | None
+    name: str
+    unit: str
+    higher_is_better: bool
+    margin: float | None
+    decimals: int
+
+    @property
+    def title(self) -> str:
+        """Its name, and that of its test set."""
+        return f"{self.name}, {self.test_set}" if self.test_set else self.name
+
+    def value(self, run: StoredRun) -> float | None:
+        """Return the figure of a run; None if the run has none."""
+        scores = run.tests.get(self.test_set, {}) if self.test_set else (run.result or {}).get("validation") or {}
+        found = scores.get(self.key)
+        return None if found is None else float(found)
+
+    def text(self, difference: float) -> str:
+        """Return a difference as tables show it, with a sign."""
+        return f"{difference:+.{self.decimals}f}".replace("-", "−")
+
+
+def find_measure(key: str, test_set: str, margin: float | None = None) -> Measure:
+    """Return a measure by its key.
+
+    Args:
+        key: a key of ``KNOWN``, or the name of any metric; of an unknown metric, higher is better.
+        test_set: the test set; the validation loss has none.
+        margin: instead of the measure's own.
+    """
+    name, unit, higher, own, decimals = KNOWN.get(key, (key, key, True, None, 2))
+    return Measure(
+        key=key,
+        test_set=None if key == VALIDATION_LOSS else test_set,
+        name=name,
+        unit=unit,
+        higher_is_better=higher,
+        margin=own if margin is None else margin,
+        decimals=decimals,
+    )
+
+
+def primary_measure(
+    runs: Sequence[StoredRun], primary: str, margin: float | None, test_set: str | None = None
+) -> Measure | None:
+    """Return the measure that decides a study; None if no run has it.
+
+    ``LIKELIHOOD`` is the log-likelihood of a test set in nats a sentence. Where no run has it, it is the validation
+    loss, unless the runs differ in their tokenizers, whose tokens cannot be compared. Then it is BLEU.
+
+    Args:
+        runs: the runs of all arms.
+        primary: what the study names: ``LIKELIHOOD`` or the key of a measure.
+        margin: the study's, in the unit of the measure.
+        test_set: the test set. By default it is the first in alphabetical order, which the validation set resembles.
+    """
+    names = test_sets(runs)
+    if not names:
+        return None
+    keys = [primary]
+    if primary == LIKELIHOOD:
+        comparable = (
+            test_set is None and len({str((run.result or {}).get("tokenizer")) for run in runs if run.result}) == 1
+        )
+        keys = [TEST_NATS, *([VALIDATION_LOSS] if comparable else []), "bleu"]
+    for key in keys:
+        measure = find_measure(key, test_set or names[0], margin if key == keys[0] else None)
+        if any(measure.value(run) is not None for run in runs):
+            return measure
+    return None
+
+
+def measures_of(runs: Sequence[StoredRun], primary: str, margin: float | None) -> list[Measure]:
+    """Return the measures of a report's tables of differences: the primary one, then BLEU of each test set."""
+    first = primary_measure(runs, primary, margin)
+    found = [first] if first else []
+    found += [find_measure("bleu", name) for name in test_sets(runs) if "bleu" in metric_names(runs, name)]
+    return list({(measure.key, measure.test_set): measure for measure in reversed(found)}.values())[::-1]
