@@ -208,6 +208,9 @@ def test_two_ranks_train_as_one(tmp_path: Path) -> None:
     results = [json.loads((folder / "result.json").read_text()) for folder in (two, one)]
     for key in ("tokens_src", "tokens_tgt", "flops"):
         assert results[0]["train"][key] == results[1]["train"][key]
+    with (two / "metrics.csv").open() as file:
+        *_, logged = (row["train/tokens"] for row in csv.DictReader(file) if row["train/tokens"])
+    assert float(logged) == results[0]["train"]["tokens_src"] + results[0]["train"]["tokens_tgt"]
     assert results[0]["validation"]["loss"] == pytest.approx(results[1]["validation"]["loss"], rel=1e-4)
 
 
@@ -231,9 +234,9 @@ def losses(folder: Path) -> dict[int, float]:
 @pytest.mark.parametrize(
     ("how", "more"),
     [
-        (signal.SIGKILL, ["tokenizer.sampling=0.1"]),
+        (signal.SIGKILL, ["tokenizer.bpe_dropout=0.1"]),
         (signal.SIGINT, []),
-        (signal.SIGTERM, ["strategy.workers=2", "tokenizer.sampling=0.1"]),
+        (signal.SIGTERM, ["strategy.workers=2", "tokenizer.bpe_dropout=0.1"]),
     ],
     ids=["kill", "ctrl-c", "term"],
 )

@@ -115,19 +115,22 @@ class Stream:
     first batches, so that every optimizer step is complete and all ranks have equally many batches.
 
     Args:
-        lengths: (n, 2) as for ``plan_epoch``; ``tokens`` and ``seed`` likewise.
+        lengths: (n, 2) expected number of source and target tokens of each pair, by which training is counted.
+        tokens: as for ``plan_epoch``; ``seed`` likewise.
         size: number of batches in a window: ranks times accumulated batches.
+        longest: (n, 2) the largest number of tokens, by which batches are planned; None where it is the expected one.
 
     Attributes:
         epoch_steps: number of windows, and so of optimizer steps, in an epoch.
     """
 
-    def __init__(self, lengths: Lengths, *, tokens: int, seed: int, size: int) -> None:
+    def __init__(self, lengths: Lengths, *, tokens: int, seed: int, size: int, longest: Lengths | None = None) -> None:
         self.lengths = lengths
+        self.longest = lengths if longest is None else longest
         self.tokens = tokens
         self.seed = seed
         self.size = size
-        self._epoch, self._batches = 0, plan_epoch(lengths, tokens, seed, epoch=0)
+        self._epoch, self._batches = 0, plan_epoch(self.longest, tokens, seed, epoch=0)
         self.epoch_steps = -(-len(self._batches) // size)
 
     def windows(self, first_step: int = 0) -> Iterator[Window]:
@@ -143,7 +146,7 @@ class Stream:
     def _plan(self, epoch: int) -> list[Rows]:
         """Return the batches of an epoch. The last epoch's are kept, since planning a large corpus takes seconds."""
         if epoch != self._epoch:
-            self._epoch, self._batches = epoch, plan_epoch(self.lengths, self.tokens, self.seed, epoch)
+            self._epoch, self._batches = epoch, plan_epoch(self.longest, self.tokens, self.seed, epoch)
         return self._batches
 
     def steps_for(self, tokens: int) -> int:

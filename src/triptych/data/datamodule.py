@@ -27,8 +27,7 @@ class TranslationData(lightning.LightningDataModule):
 
     Args:
         stores: encoded pairs of ``train`` and ``validation``, by split.
-        tokenizer: tokenizer of the stores. If its ``sampling`` is above 0, the training text is segmented again for
-            every batch.
+        tokenizer: tokenizer of the stores. If it ``samples``, the training text is segmented again for every batch.
         corpus: corpus that the stores were made from.
         batch_tokens: maximum number of padded tokens in a batch on either side.
         accumulate: number of batches of each rank in one optimizer step.
@@ -60,14 +59,15 @@ class TranslationData(lightning.LightningDataModule):
         budget: Callable[[Stream], int],
     ) -> None:
         super().__init__()
-        lengths, sampler = stores[TRAIN].lengths, None
-        if tokenizer.sampling > 0:
-            sampler = SubwordSampler(tokenizer, corpus.splits[TRAIN], stores[TRAIN])
-            lengths = sampler.expected_lengths(lengths - SPECIAL_TOKENS) + SPECIAL_TOKENS
+        lengths, longest, sampler = stores[TRAIN].lengths, None, None
+        if tokenizer.samples:
+            sampler, pieces = SubwordSampler(tokenizer, corpus.splits[TRAIN], stores[TRAIN]), lengths - SPECIAL_TOKENS
+            lengths = sampler.expected_lengths(pieces) + SPECIAL_TOKENS
+            longest = sampler.longest_lengths(pieces) + SPECIAL_TOKENS
         self._train = StoredBatches(stores[TRAIN], sampler)
         self._validation = StoredBatches(stores[VALIDATION])
         self._validation_plan = _plan_validation(stores[VALIDATION], batch_tokens)
-        self.stream = Stream(lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate)
+        self.stream = Stream(lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate, longest=longest)
         self._accumulate = accumulate
         self._workers = workers
         self.first_step = 0

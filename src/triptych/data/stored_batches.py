@@ -20,8 +20,8 @@ class StoredBatches(Dataset[Batch]):
     """A dataset whose keys are planned batches.
 
     With a ``sampler``, the pieces of each batch are drawn again, determined by the batch's seed. Batches are planned
-    with expected lengths, so a sampled batch may be slightly larger or smaller than the token budget. Its
-    ``step_tokens`` then count the actual tokens of this batch and the expected tokens of the others in its window.
+    with the largest lengths that may be drawn, so none exceeds the token budget. Its ``step_tokens`` then count the
+    actual tokens of this batch and the expected tokens of the others in its window.
     """
 
     def __init__(self, store: Store, sampler: SubwordSampler | None = None) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,6 +26,7 @@ from typing import Protocol
 import sentencepiece
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK, LanguageTags, Vocabulary
+from triptych.data.bpe_dropout import BpeDropout
 from triptych.data.text_file import digest_lines
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.files import replacing
@@ -56,7 +58,9 @@ class TokenizerSettings:
     fingerprint: str
     languages: tuple[str, ...]
     joint: bool
-    sampling: float
+    byte_fallback: bool
+    bpe_dropout: float
+    unigram_alpha: float | None
     lines: int
 
 
@@ -73,7 +77,7 @@ class Tokenizer:
         fingerprint: hash of the settings and the training text, 16 hexadecimal digits.
         languages: source and target language, or all languages of several directions, in the order of their tags.
         joint: whether both sides share one vocabulary.
-        sampling: strength of subword sampling in training, 0 for none.
+        samples: whether training draws segmentations at random.
         lines: number of lines that the tokenizer was trained on.
         vocabulary: sizes and tags, for the model.
     """
@@ -84,13 +88,17 @@ class Tokenizer:
         self.fingerprint = settings.fingerprint
         self.languages = settings.languages
         self.joint = settings.joint
-        self.sampling = settings.sampling
+        self.samples = settings.bpe_dropout > 0 or settings.unigram_alpha is not None
         self.lines = settings.lines
         self._not_decoded = frozenset((PAD, BOS, EOS, *map(self.tag, self.languages)))
         self._settings = settings
         self._models = dict(models)
         loaded = {name: sentencepiece.SentencePieceProcessor(model_proto=model) for name, model in models.items()}
         self._processors = {side: loaded["joint" if settings.joint else side] for side in SIDES}
+        self._dropouts: dict[str, BpeDropout] = {}
+        if settings.bpe_dropout:
+            dropouts = {name: BpeDropout(processor, settings.byte_fallback) for name, processor in loaded.items()}
+            self._dropouts = {side: dropouts["joint" if settings.joint else side] for side in SIDES}
         self.vocabulary = Vocabulary(
             src_size=self._processors["src"].get_piece_size(),
             tgt_size=self._processors["tgt"].get_piece_size(),
@@ -130,16 +138,18 @@ class Tokenizer:
     def sample(self, lines: Sequence[str], side: str, seed: int) -> list[list[int]]:
         """Encode lines with randomly drawn segmentations, determined by ``seed`` and all the lines together.
 
-        Segmentations are drawn by BPE dropout (Provilkov et al. 2020) with probability ``sampling``, or from the
-        unigram lattice (Kudo 2018) with smoothing ``sampling``.
+        Segmentations are drawn by BPE dropout (see ``BpeDropout``), or from the unigram lattice (Kudo 2018, section
+        3.2): in proportion to their probability to the power of ``unigram_alpha``.
 
         Args:
             lines: text to encode.
             side: ``src`` or ``tgt``.
             seed: seed of the draws; its lower 32 bits are used.
         """
+        if self._dropouts:
+            return self._dropouts[side].encode(lines, self._settings.bpe_dropout, seed % 2**32)
         sentencepiece.set_random_generator_seed(seed % 2**32)
-        options = {"enable_sampling": True, "alpha": self.sampling, "nbest_size": -1}
+        options = {"enable_sampling": True, "alpha": self._settings.unigram_alpha, "nbest_size": -1}
         # SentencePiece applies the seed to new threads only, and encodes a single line in the current thread: hence
         # the extra empty line. More than one thread would each start from the same seed.
         return self._processors[side].encode([*lines, ""], num_threads=1, **options)[:-1]
@@ -199,7 +209,9 @@ class SentencePieceTrainer:
         train_lines: maximum number of lines of each side to train on, evenly spaced over the text; None for all.
         vocab_size: exact number of pieces in each vocabulary, special ids included; None for ``char``, which takes
             every character of the training text.
-        sampling: BPE dropout probability or unigram smoothing in training, 0 for none; always 0 for ``char``.
+        bpe_dropout: with ``bpe``, probability of leaving out a merge in training (Provilkov et al. 2020); 0 for none.
+        unigram_alpha: with ``unigram``, exponent of the probabilities from which training draws segmentations (Kudo
+            2018, section 3.2): the smaller, the more evenly; None for always the most probable one.
 
     Raises:
         UserError: the algorithm is unknown, or lacks an option that is given.
@@ -213,22 +225,29 @@ class SentencePieceTrainer:
         byte_fallback: bool,
         train_lines: int | None,
         vocab_size: int | None = None,
-        sampling: float = 0.0,
+        bpe_dropout: float = 0.0,
+        unigram_alpha: float | None = None,
     ) -> None:
         require_one_of(ALGORITHMS, "tokenizer", algorithm=algorithm)
-        if algorithm == "char" and (vocab_size is not None or sampling):
-            raise UserError("tokenizer.algorithm=char has neither vocab_size nor sampling; leave both out.")
+        if algorithm == "char" and vocab_size is not None:
+            raise UserError("tokenizer.algorithm=char has no vocab_size; leave it out.")
+        for key, value, owner in (("bpe_dropout", bpe_dropout, "bpe"), ("unigram_alpha", unigram_alpha, "unigram")):
+            if value and algorithm != owner:
+                raise UserError(f"tokenizer.{key}={value} belongs to tokenizer={owner}, not {algorithm}; leave it out.")
         if algorithm != "char" and (vocab_size is None or vocab_size <= TGT_TAG + 1):
             raise UserError(f"tokenizer.vocab_size={vocab_size} must be more than the {TGT_TAG + 1} special pieces.")
-        if not 0 <= sampling <= 1:
-            raise UserError(f"tokenizer.sampling={sampling} must lie between 0 (off) and 1.")
+        if not 0 <= bpe_dropout < 1:
+            raise UserError(f"tokenizer.bpe_dropout={bpe_dropout} must be at least 0 (off) and less than 1.")
+        if unigram_alpha is not None and not 0 < unigram_alpha < math.inf:
+            raise UserError(f"tokenizer.unigram_alpha={unigram_alpha} must be more than 0, or null (off).")
         require_at_least(1, "tokenizer", train_lines=train_lines)
         self.algorithm = algorithm
         self.joint = joint
         self.byte_fallback = byte_fallback
         self.train_lines = train_lines
         self.vocab_size = vocab_size
-        self.sampling = sampling
+        self.bpe_dropout = bpe_dropout
+        self.unigram_alpha = unigram_alpha
 
     def fit(self, corpus: ParallelText, cache: Path) -> Tokenizer:
         """Return the tokenizer of the training split: train it on the first call, load it from ``cache`` later.
@@ -249,7 +268,9 @@ class SentencePieceTrainer:
                 fingerprint=fingerprint,
                 languages=corpus.languages,
                 joint=self.joint,
-                sampling=self.sampling,
+                byte_fallback=self.byte_fallback,
+                bpe_dropout=self.bpe_dropout,
+                unigram_alpha=self.unigram_alpha,
                 lines=sum(map(len, texts.values())),
             )
             with replacing(folder) as temporary:

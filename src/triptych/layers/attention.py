@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from triptych.kernels import dropout as kernel
+from triptych.layers.initialization import init_linear
 from triptych.layers.kv_cache import KVCache
 from triptych.layers.positions import rotate
 from triptych.layers.recording import RecordableAttention
@@ -93,6 +94,9 @@ class MultiHeadAttention(RecordableAttention):
         self.query = nn.Linear(config.d_model, heads * d_k, bias=config.bias)  # W^Q
         self.key_value = nn.Linear(memory_size, heads * (d_k + d_v), bias=config.bias)  # W^K, W^V
         self.output = nn.Linear(heads * d_v, config.d_model, bias=config.bias)  # W^O
+        init_linear(self.query)
+        init_linear(self.key_value, heads * d_k, heads * d_v)
+        init_linear(self.output)
 
     def keys_values(self, x: Tensor, layout: SequenceLayout) -> tuple[Tensor, Tensor]:
         """Project rows (R, memory_size) to keys (B, H, K, d_k) and values (B, H, K, d_v)."""

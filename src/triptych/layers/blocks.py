@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from triptych.kernels.dropout import Dropout
 from triptych.layers.attention import CrossAttention, ProjectedMemory, SelfAttention
+from triptych.layers.initialization import init_linear
 from triptych.layers.kv_cache import KVCache
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import ACTIVATIONS, NORMS, TransformerConfig
@@ -25,6 +26,8 @@ class FeedForward(nn.Module):
         self.up = nn.Linear(config.d_model, config.d_ff * (2 if self.gated else 1), bias=config.bias)
         self.dropout = Dropout(config.activation_dropout)
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.bias)  # W_2
+        init_linear(self.up, *[config.d_ff] * (2 if self.gated else 1))
+        init_linear(self.down)
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform (…, d_model) to (…, d_model)."""

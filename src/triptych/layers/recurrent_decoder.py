@@ -158,13 +158,13 @@ class RecurrentDecoder(RecurrentStack, Decoder):
 
         In search, B = A * W: W hypotheses of each of A sentences.
         """
-        embedded, recurrent = self.dropout(embedded), state.hypothesis["recurrent"]
+        recurrent = state.hypothesis["recurrent"]
         attended = None if self.attention is None else AttendedMemory(**state.sentence)
         if self.attention is None or attended is None:
-            hidden, states = self.without_attention(embedded, layer_states(recurrent))
+            hidden, states = self.without_attention(self.dropout(embedded), layer_states(recurrent))
             return hidden, DecoderState(state.sentence, {"recurrent": as_tensor(states)})
         if self.context_projection is None:
-            hidden, alpha, states = self.luong_at_once(embedded, layer_states(recurrent), attended)
+            hidden, alpha, states = self.luong_at_once(self.dropout(embedded), layer_states(recurrent), attended)
             new = {"recurrent": as_tensor(states)}
         else:
             hidden, alpha, new = self._one_by_one(embedded, state, attended)
@@ -189,8 +189,6 @@ class RecurrentDecoder(RecurrentStack, Decoder):
             c_i = sum_j alpha_ij h_j                              equation 5
             s_i = f(s_{i-1}, y_{i-1}, c_i)                        section 3.1, and appendix A.2.2
             hidden_i = tanh(W_c [s_i; c_i; y_{i-1}])              g of equation 4, in ``_one_by_one``, for all steps
-
-        The embedding of y_{i-1} is dropped out once as the layers' input, and again before W_c.
 
         Args:
             inputs: (B, G * H) W_ih y_{i-1} + b_ih of the bottom layer.
@@ -238,7 +236,7 @@ class RecurrentDecoder(RecurrentStack, Decoder):
         """Run the steps in a loop: hidden vectors (B, T, E), alpha (B, T, S), and what the new state has."""
         recurrent, input_feed = state.hypothesis["recurrent"], state.hypothesis.get("input_feed")
         loop = Loop([layer.weights for layer in self.layers], attended)
-        preactivations = self.layers[0].preactivations(embedded.transpose(0, 1), loop.parameters[0])
+        preactivations = self.layers[0].preactivations(self.dropout(embedded).transpose(0, 1), loop.parameters[0])
         outputs, alphas = [], []
         products = loop_products_reference if self._compiled else loop_products
         with products(self._loop_matrices(loop), recurrent) as first:

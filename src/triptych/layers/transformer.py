@@ -53,9 +53,6 @@ class Blocks(nn.Module):
             Block(config, attention=attention, memory_size=memory_size) for _ in range(num_layers)
         )
         self.norm = NORMS[config.norm](config.d_model) if config.pre_norm else nn.Identity()
-        for parameter in self.blocks.parameters():
-            if parameter.dim() > 1:
-                nn.init.xavier_uniform_(parameter)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(cast(list[Block], self.blocks))

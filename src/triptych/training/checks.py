@@ -21,7 +21,8 @@ def check_lengths(config: DictConfig, parts: TrainingParts) -> None:
     search = instantiate(config.search)
     for split, store in parts.stores.items():
         hops = 0 if split == TRAIN else len(parts.corpus.sections[split][0].route) - 1
-        for src, tgt in unique_length_pairs(store.lengths)[0].tolist():
+        lengths = parts.data.stream.longest if split == TRAIN else store.lengths
+        for src, tgt in unique_length_pairs(lengths)[0].tolist():
             parts.model.check_lengths(src, tgt)
             for _ in range(hops):
                 longest = int(search.limit(torch.tensor(src)))

@@ -102,7 +102,7 @@ class TranslationModule(lightning.LightningModule):
         if self.global_rank:  # the weights were drawn alike on all ranks; dropout is not
             torch.manual_seed(torch.initial_seed() + self.global_rank)
         self._started = time.perf_counter() - self.seconds
-        self._window_start = (time.perf_counter(), self.data_seen.tokens_src + self.data_seen.tokens_tgt)
+        self._window_start = (time.perf_counter(), self._tokens_of_all_ranks())
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Restore the random state of the checkpoint, so that a resumed run draws the same dropout masks."""
@@ -133,23 +133,26 @@ class TranslationModule(lightning.LightningModule):
             raise UserError(
                 f"the loss is not finite at step {self.global_step:,}: training has diverged; lower the learning rate."
             )
-        tokens = self.data_seen.tokens_src + self.data_seen.tokens_tgt
+        tokens = self._tokens_of_all_ranks()
         now = time.perf_counter()
         values = {
             "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
             "train/L_MT": sums["target_nll"] / max(1, sums["target_tokens"]),
             "train/lambda": self._lambda,
             "train/lr": self.schedule(self.global_step, self.total_steps),
-            "train/tokens_per_second": (tokens - self._window_start[1])
-            * self.trainer.world_size
-            / (now - self._window_start[0]),
-            "train/tokens": float(tokens * self.trainer.world_size),
+            "train/tokens_per_second": (tokens - self._window_start[1]) / (now - self._window_start[0]),
+            "train/tokens": float(tokens),
         }
         if sums["source_tokens"]:
             values["train/L_AE"] = sums["source_nll"] / sums["source_tokens"]
         self.write(values)
         self._window.clear()
         self._window_start = (now, tokens)
+
+    def _tokens_of_all_ranks(self) -> int:
+        """Count the source and target tokens of training so far. Collective: every rank must call it."""
+        tokens = torch.tensor(self.data_seen.tokens_src + self.data_seen.tokens_tgt, device=self.device)
+        return int(self.trainer.strategy.reduce(tokens, reduce_op="sum"))
 
     def _sums(self, names: Sequence[str]) -> list[float]:
         """Return the sums of some fields of ``LossParts`` over the logged steps and all ranks."""

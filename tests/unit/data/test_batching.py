@@ -164,13 +164,13 @@ def corpus() -> ToyCorpus:
     return ToyCorpus(seed=0, train=60, validation=20, test=5, test_long=5, max_length=150, max_length_ratio=None)
 
 
-def tokenizer(corpus: ToyCorpus, cache: Path, sampling: float) -> Tokenizer:
+def tokenizer(corpus: ToyCorpus, cache: Path, dropout: float) -> Tokenizer:
     settings = {"algorithm": "bpe", "joint": True, "byte_fallback": True, "train_lines": None, "vocab_size": 400}
-    return SentencePieceTrainer(**settings, sampling=sampling).fit(corpus, cache)
+    return SentencePieceTrainer(**settings, bpe_dropout=dropout).fit(corpus, cache)
 
 
-def translation_data(corpus: ToyCorpus, cache: Path, sampling: float = 0.0, **changes: Any) -> TranslationData:
-    trained = tokenizer(corpus, cache, sampling)
+def translation_data(corpus: ToyCorpus, cache: Path, dropout: float = 0.0, **changes: Any) -> TranslationData:
+    trained = tokenizer(corpus, cache, dropout)
     stores = store.prepare(corpus, trained, cache, corpus.max_length, None)
     settings = {
         "batch_tokens": 200,
@@ -220,8 +220,8 @@ def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Pa
     plain, drawn, again = (
         {int(i): batch.tgt[row] for batch in data.train_dataloader() for row, i in enumerate(batch.index)}
         for data in (
-            translation_data(corpus, cache, sampling, accumulate=1, budget=lambda stream: stream.epoch_steps)
-            for sampling in (0.0, 0.3, 0.3)
+            translation_data(corpus, cache, dropout, accumulate=1, budget=lambda stream: stream.epoch_steps)
+            for dropout in (0.0, 0.3, 0.3)
         )
     )
     trained = tokenizer(corpus, cache, 0.3)
@@ -232,18 +232,25 @@ def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Pa
         assert trained.decode([ids[i].tolist() for i in range(60)], "tgt") == corpus.splits["train"].tgt
 
 
-def test_sampled_batches_keep_the_budget(corpus: ToyCorpus, cache: Path) -> None:
-    def epoch(sampling: float) -> tuple[TranslationData, list[Batch]]:
-        data = translation_data(corpus, cache, sampling, batch_tokens=400, budget=lambda stream: stream.epoch_steps)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_sampled_batches_never_exceed_the_budget(corpus: ToyCorpus, cache: Path, seed: int) -> None:
+    def epoch(dropout: float) -> tuple[TranslationData, list[Batch]]:
+        settings: dict[str, Any] = {"batch_tokens": 400, "seed": seed, "budget": lambda stream: stream.epoch_steps}
+        data = translation_data(corpus, cache, dropout, **settings)
         return data, list(data.train_dataloader())
 
     data, drawn = epoch(0.3)
     planned = np.array([window.tokens for window in islice(data.stream.windows(), data.total_steps)])
     found = [np.array([(lengths - 1).sum() for lengths in batch.host_lengths]) for batch in drawn]
-    assert np.allclose(sum(found), planned.sum(0), rtol=0.03)
+    assert np.allclose(sum(found), planned.sum(0), rtol=0.05)
     padded = [max(batch.src.numel(), batch.tgt.numel()) for batch in drawn]
+    assert max(padded) <= 400
     of_plain = [max(batch.src.numel(), batch.tgt.numel()) for batch in epoch(0.0)[1]]
-    assert np.mean(padded) == pytest.approx(np.mean(of_plain), rel=0.15)
+    assert np.mean(padded) > 0.6 * np.mean(of_plain)
+    for batch in drawn:
+        lengths = np.stack([batch.src_lengths.numpy(), batch.tgt_lengths.numpy()], axis=1)
+        of_pair = {int(i): row for i, row in zip(batch.index, lengths, strict=True)}
+        assert all((of_pair[i] <= data.stream.longest[i]).all() for i in of_pair)
 
 
 def test_step_tokens_count_what_was_drawn_and_what_is_expected_of_the_others(corpus: ToyCorpus, cache: Path) -> None:

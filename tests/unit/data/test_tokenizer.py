@@ -32,7 +32,7 @@ TEXT = Text(("en", "fr"), {"train": (ENGLISH, FRENCH), "test": (["ж"], ["ж"])}
 
 def trainer(**changes: object) -> SentencePieceTrainer:
     settings = {"algorithm": "bpe", "joint": True, "byte_fallback": True, "train_lines": None}
-    settings |= {"vocab_size": 400, "sampling": 0.0}
+    settings |= {"vocab_size": 400}
     return SentencePieceTrainer(**{**settings, **changes})
 
 
@@ -107,7 +107,7 @@ def test_training_is_deterministic(tmp_path: Path, algorithm: str) -> None:
 
 def test_fingerprint_follows_settings_and_text(cache: Path) -> None:
     other = Text(TEXT.languages, {"train": (ENGLISH, FRENCH[::-1])})
-    fits = [trainer(), trainer(vocab_size=401), trainer(sampling=0.1), trainer(algorithm="unigram")]
+    fits = [trainer(), trainer(vocab_size=401), trainer(bpe_dropout=0.1), trainer(algorithm="unigram")]
     assert len({fit.fit(TEXT, cache).fingerprint for fit in fits} | {trainer().fit(other, cache).fingerprint}) == 5
 
 
@@ -115,7 +115,7 @@ def test_saved_and_loaded(bytes_tokenizer: Tokenizer, tmp_path: Path) -> None:
     bytes_tokenizer.save(tmp_path / "run")
     loaded = Tokenizer.load(tmp_path / "run")
     assert loaded.encode(ENGLISH, "src") == bytes_tokenizer.encode(ENGLISH, "src")
-    for name in ("name", "fingerprint", "languages", "joint", "sampling", "vocabulary"):
+    for name in ("name", "fingerprint", "languages", "joint", "samples", "vocabulary"):
         assert getattr(loaded, name) == getattr(bytes_tokenizer, name)
     with pytest.raises(UserError, match=r"holds no tokenizer: tokenizer\.json is missing"):
         Tokenizer.load(tmp_path)
@@ -137,9 +137,11 @@ def test_a_part_of_the_lines_is_spread_over_all(cache: Path, monkeypatch: pytest
     assert tokenizer.lines == 6
 
 
-@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
-def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, tmp_path: Path, algorithm: str) -> None:
-    tokenizer = trainer(algorithm=algorithm, sampling=0.5).fit(TEXT, cache)
+@pytest.mark.parametrize(
+    "settings", [{"algorithm": "bpe", "bpe_dropout": 0.5}, {"algorithm": "unigram", "unigram_alpha": 0.5}]
+)
+def test_sampling_follows_its_seed_and_keeps_the_text(cache: Path, tmp_path: Path, settings: dict[str, object]) -> None:
+    tokenizer = trainer(**settings).fit(TEXT, cache)
 
     def draw(seed: int, lines: list[str] = ENGLISH) -> list[list[int]]:
         return tokenizer.sample(lines, "src", seed)
@@ -178,10 +180,13 @@ def test_an_impossible_size_names_the_bound_and_the_bound_works(cache: Path, alg
     ("changes", "message"),
     [
         ({"algorithm": "wordpiece"}, "algorithm=wordpiece is unknown; choose one of bpe, unigram, char"),
-        ({"algorithm": "char"}, "neither vocab_size nor sampling"),
+        ({"algorithm": "char"}, "char has no vocab_size"),
+        ({"algorithm": "char", "vocab_size": None, "bpe_dropout": 0.1}, "bpe_dropout=0.1 belongs to tokenizer=bpe"),
+        ({"unigram_alpha": 0.1}, "unigram_alpha=0.1 belongs to tokenizer=unigram, not bpe"),
         ({"vocab_size": None}, "vocab_size=None must be more than the 6"),
         ({"vocab_size": 6}, "vocab_size=6 must be more than the 6"),
-        ({"sampling": 1.5}, "sampling=1.5 must lie between 0"),
+        ({"bpe_dropout": 1}, "bpe_dropout=1 must be at least 0"),
+        ({"algorithm": "unigram", "unigram_alpha": 0.0}, "unigram_alpha=0.0 must be more than 0"),
     ],
 )
 def test_impossible_settings(changes: dict[str, object], message: str) -> None:

@@ -28,9 +28,7 @@ class Text:
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    trainer = SentencePieceTrainer(
-        algorithm="bpe", joint=True, byte_fallback=False, vocab_size=60, train_lines=None, sampling=0.0
-    )
+    trainer = SentencePieceTrainer(algorithm="bpe", joint=True, byte_fallback=False, vocab_size=60, train_lines=None)
     return trainer.fit(Text(), tmp_path_factory.mktemp("cache"))
 
 

@@ -366,3 +366,19 @@ def test_attention_is_one_override(attention: str) -> None:
     assert [(one.name, tuple(one.weights.shape)) for one in maps] == (
         [] if attention == "none" else [("cross", (1, 1, 1, 3, 4))]
     )
+
+
+@pytest.mark.parametrize("layer", ["top", "bottom"])
+def test_an_embedding_is_dropped_out_once_on_its_way_to_the_readout(
+    layer: str, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build_model("model=rnn_bahdanau", f"model.attention_layer={layer}", "model.dropout=0.5").train()
+    seen: list[Tensor] = []
+
+    def readout(_: Tensor, embedded: Tensor) -> Tensor:
+        seen.append(embedded)
+        return embedded
+
+    monkeypatch.setattr(model.decoder, "readout", readout)
+    model(batch)
+    assert torch.equal(seen[0], model.embed(batch)[1][0])

@@ -209,3 +209,25 @@ def test_learned_positions_end() -> None:
     model = build_model("model=transformer", "model.positions=learned", "model.max_length=3")
     with pytest.raises(UserError, match="max_length=3"):
         model.start(torch.tensor([[7, 8, 9, 3]]), torch.tensor([4]))
+
+
+def test_rotations_are_rounded_once() -> None:
+    """In half precision the result is that of single precision, rounded."""
+    x = torch.randn(2, 3, 40, 16).bfloat16()
+    rope = rotations(torch.arange(40)[None], 16)
+    assert torch.equal(rotate(x, rope), rotate(x.float(), rope).bfloat16())
+
+
+@pytest.mark.parametrize(("d_k", "d_v"), [(8, 8), (2, 8), (32, 4)])
+def test_stacked_matrices_are_initialised_apart(d_k: int, d_v: int) -> None:
+    """Each has Xavier's bound for its own shape, and so the keys' bound does not depend on d_v."""
+    sizes = config(d_model=256, d_k=d_k, d_v=d_v, d_ff=128, activation="swiglu")
+    block = Block(sizes, attention="encoder")
+    matrices = [
+        *block.self_attention.key_value.weight.split([HEADS * d_k, HEADS * d_v]),
+        *block.feed_forward.up.weight.chunk(2),
+    ]
+    for matrix in matrices:
+        assert float(matrix.abs().max()) == pytest.approx(math.sqrt(6 / sum(matrix.shape)), rel=0.01)
+    linears = [module for module in block.modules() if isinstance(module, nn.Linear)]
+    assert all(not module.bias.any() for module in linears)
