@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from triptych.api import Run, evaluate, forecast, load, report, sweep, train
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["Run", "__version__", "evaluate", "forecast", "load", "report", "sweep", "train"]
 
 
