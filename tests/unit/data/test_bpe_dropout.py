@@ -30,7 +30,11 @@ def model(request: pytest.FixtureRequest) -> Model:
     return processor, BpeDropout(processor, byte_fallback=request.param)
 
 
-@given(st.lists(st.text(alphabet=st.one_of(st.sampled_from("derotKatzelowHün ▁<>é"), st.characters(codec="utf-8")), max_size=30)))
+@given(
+    st.lists(
+        st.text(alphabet=st.one_of(st.sampled_from("derotKatzelowHün ▁<>é"), st.characters(codec="utf-8")), max_size=30)
+    )
+)
 def test_without_dropout_the_ids_are_sentencepieces(model: Model, lines: list[str]) -> None:
     processor, dropout = model
     assert dropout.encode([*LINES, *lines], 0.0, seed=1) == [processor.encode(line) for line in [*LINES, *lines]]
