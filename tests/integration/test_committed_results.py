@@ -11,7 +11,9 @@ from conftest import ROOT
 from triptych.reports.build import report
 
 HOMES = sorted((ROOT / "experiments").glob("*/results/*/archive.json"))
-BLOCK = re.compile(r"<!-- verdicts (\w+): written by triptych report -->\n\n(.*?)\n<!-- end of verdicts \1 -->", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- verdicts (\w+): written by triptych report -->\n\n(.*?)\n<!-- end of verdicts \1 -->", re.DOTALL
+)
 
 
 def test_a_committed_report_is_what_its_archive_makes(tmp_path: Path) -> None:
