@@ -181,7 +181,9 @@ def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:
     """
     text, against = node["claim"], node.get("reference") or reference
     check_claim(text, expect=node["expect"], reference=against)
-    return Claim(text, node["arm"], against, Expectation(node["expect"]), node.get("measure"), node.get("test_set"))
+    return Claim(
+        text, node["arm"], str(against), Expectation(node["expect"]), node.get("measure"), node.get("test_set")
+    )
 
 
 def subfolders(folder: Path) -> list[str]:
