@@ -92,9 +92,9 @@ def test_every_arm_has_a_row_with_its_published_figures(sweep: Path, capsys: pyt
     assert list(lines)[2:] == ["base", "A2 (not run)", "A1 (failed)", "B1", "big"]
     assert "published BLEU (tokenised, newstest2013) | published parameters (M) |" in markdown
     assert lines["base"][-2:] == ["25.8", "65"]
-    assert lines["A2 (not run)"] == [MISSING] * 12 + ["25.5", ""]
-    assert lines["A1 (failed)"] == [MISSING] * 12 + ["24.9", ""]
-    assert lines["big"] == [""] * 12 + ["26.4", "213"]
+    assert lines["A2 (not run)"] == [MISSING] * 14 + ["25.5", ""]
+    assert lines["A1 (failed)"] == [MISSING] * 14 + ["24.9", ""]
+    assert lines["big"] == [""] * 14 + ["26.4", "213"]
     latex = (sweep / "report.tex").read_text()
     assert r"\multicolumn{2}{c}{published}" in latex
     assert "A1 failed: model.num\\_heads=3 \\textbar{} 192 must be divisible." in latex
@@ -299,7 +299,7 @@ def test_whatever_is_published_is_text(sweep: Path, experiments: Path) -> None:
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows[1:]} == {6}
     assert latex.count("{") - latex.count(r"\{") == latex.count("}") - latex.count(r"\}")
     line = next(line for line in (sweep / "report.md").read_text().splitlines() if line.startswith("| other"))
-    assert len(re.findall(r"(?<!\\)\|", line)) == 16
+    assert len(re.findall(r"(?<!\\)\|", line)) == 18
     assert r"\<b\> \[i\] \*j\*" in line
     page = Resources((sweep / "report.html").read_text())
     assert sign in page.words
