@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from triptych.evaluation.likelihood import mean_nats
+from triptych.evaluation.mean_nats import mean_nats
 from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.arm_rows import ArmRow, build_rows
 from triptych.reports.reader import find_arms, find_runs

@@ -15,7 +15,7 @@ from triptych.config.claims import check_claim
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
-from triptych.decoding.search import TUNED
+from triptych.decoding.choices import TUNED
 from triptych.errors import UserError, require_at_least, require_one_of
 
 SMALL_VOCABULARY = 8

@@ -18,12 +18,8 @@ from torch import Tensor, nn
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
+from triptych.decoding.choices import EXACT, FIRST, TUNED
 from triptych.errors import UserError
-
-TUNED = "tuned"
-"""The value of ``search.length_penalty`` that leaves it to be chosen on the validation set, after training."""
-EXACT, FIRST = "exact", "first"
-"""The values of ``search.stop``."""
 
 
 class Search:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import islice
 
 from triptych.data.corpus import Corpus
@@ -36,22 +35,6 @@ def sentence_nats(translator: Translator, corpus: Corpus, split: str, search_tok
         return None
     nats, _ = _score_references(translator, corpus, split, search_tokens)
     return [round(value, DECIMALS) for value in nats]
-
-
-def mean_nats(nats: Sequence[float] | None, references: Sequence[str]) -> dict[str, float | None]:
-    """Return the means of ``sentence_nats``; None where it is None.
-
-    Words are what whitespace separates, so that models with different tokenizers are divided by the same number. The
-    likelihood includes ``</s>``; the number of words does not.
-
-    Returns:
-        ``nats_per_sentence``, the mean over sentences, and ``nats_per_word``, the sum over sentences divided by the
-        number of words of all references. Lower is better.
-    """
-    if nats is None:
-        return {"nats_per_sentence": None, "nats_per_word": None}
-    words = sum(len(line.split()) for line in references)
-    return {"nats_per_sentence": sum(nats) / len(nats), "nats_per_word": sum(nats) / max(1, words)}
 
 
 def _score_references(

@@ -7,7 +7,6 @@ import importlib.metadata
 from collections.abc import Callable, Sequence
 
 from sacrebleu.metrics.bleu import BLEU
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from triptych.errors import UserError
 from triptych.evaluation.metrics import Metric, MetricScore, bleu_score
@@ -65,6 +64,8 @@ class MosesBleu:
 
 def moses_preprocessing(language: str) -> Callable[[str], str]:
     """Return the function that lower-cases, normalises and tokenises a line; tokens are separated by spaces."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # imported late: a report mostly does without
+
     normalizer, tokenizer = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
 
     def prepare(line: str) -> str:

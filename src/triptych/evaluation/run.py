@@ -10,7 +10,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.data.corpus import Corpus
-from triptych.decoding.search import EXACT
+from triptych.decoding.choices import EXACT
 from triptych.errors import UserError
 from triptych.evaluation.length_penalty import choose_length_penalty
 from triptych.evaluation.metrics import Metric

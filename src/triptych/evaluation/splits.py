@@ -14,7 +14,8 @@ from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.evaluation.bleu_variants import bleu_by_length, sentence_bleu_pieces
 from triptych.evaluation.length_penalty import COMMON_PENALTY, ChosenSearch
-from triptych.evaluation.likelihood import DECIMALS, mean_nats, sentence_nats
+from triptych.evaluation.likelihood import DECIMALS, sentence_nats
+from triptych.evaluation.mean_nats import mean_nats
 from triptych.evaluation.metrics import Metric, for_languages, score_corpus
 from triptych.evaluation.outputs import repetition_rate
 from triptych.evaluation.translation import translate_sections

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from triptych.decoding.search import TUNED
+from triptych.decoding.choices import TUNED
 from triptych.errors import UserError
-from triptych.evaluation.likelihood import mean_nats
+from triptych.evaluation.mean_nats import mean_nats
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.rescoring import rescore
 from triptych.reports.stored_run import StoredRun, TranslatedText, metric_names, test_sets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from triptych.decoding.search import EXACT
+from triptych.decoding.choices import EXACT
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparability import share_stream, stream_of
 from triptych.reports.stored_run import StoredRun, metric_names, test_sets

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from triptych.decoding.search import TUNED
+from triptych.decoding.choices import TUNED
 from triptych.runs.folder import RunFolder
 
 
