@@ -32,7 +32,7 @@ RECIPES = {
             *("scale=multi30k", "scale.num_layers=4", "scale.d_model=128", "scale.num_heads=4", "scale.d_ff=512"),
             *("batch.tokens=4096", "strategy.precision=bf16-mixed"),
         ],
-        300,
+        120,
         30,
     ),
 }

@@ -87,7 +87,7 @@ def make_run(
         "data": {"name": "toy", "fingerprint": "data-print", "token_stream": f"stream of {seed}"}
         | {"token_stream_after": {"1": f"beginning of {seed}"}},
         "tokenizer": {"name": "spm", "fingerprint": "tokenizer-print", "vocab_size": 100},
-        "train": {"steps": 100, "tokens_src": 3e6, "tokens_tgt": 4e6, "flops": 5.25e15, "flops_6nd": 6e15}
+        "train": {"steps": 100, "tokens_src": 3e6, "tokens_tgt": 4e6, "flops": 5.25e15}
         | {"seconds": 90.0, "tokens_per_second": 1000.0, "device": "cpu", "peak_flops": 2e12, "mfu": 0.25}
         | {"peak_memory_bytes": 3e9}
         | train,

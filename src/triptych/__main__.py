@@ -3,12 +3,12 @@
 import os
 import sys
 
-from triptych.accounting.threads import wait_without_spinning
+from triptych.accounting.threads import limit_spinning
 from triptych.commands.cli import main
 
 
 def run() -> None:
-    wait_without_spinning(os.environ)
+    limit_spinning(os.environ)
     sys.exit(main())
 
 

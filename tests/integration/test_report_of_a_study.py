@@ -27,9 +27,11 @@ from rich.console import Console
 
 from triptych.commands.report import main
 from triptych.errors import UserError
-from triptych.reports import formats, notes, study, tables
+from triptych.reports import published, setup, study
+from triptych.reports.build import report
 from triptych.reports.labels import label_arms
-from triptych.reports.tables import MISSING
+from triptych.reports.table import MISSING
+from triptych.reports.terminal import print_table
 from triptych.sweeps.arms import Arm, read_arms
 
 PUBLISHED = """\
@@ -40,7 +42,6 @@ A2,25.5,,"Vaswani et al. 2017, table 3",WMT'14 en-de; 100K steps
 B1,25.1,58,"Vaswani et al. 2017, table 3",WMT'14 en-de; 100K steps
 big,26.4,213,"Vaswani et al. 2017, table 3",WMT'14 en-de; 300K steps
 """
-UNPUBLISHED = study.Published((), {}, ())
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def experiments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "experiments"
     (folder / "table3").mkdir(parents=True)
     (folder / "table3" / "published.csv").write_text(PUBLISHED)
-    monkeypatch.setattr(study, "EXPERIMENTS", folder)
+    monkeypatch.setattr(published, "EXPERIMENTS", folder)
     return folder
 
 
@@ -64,11 +65,11 @@ def sweep(tmp_path: Path, experiments: Path) -> Path:
     return root
 
 
-def cells(text: str) -> dict[str, list[str]]:
-    """The lines of the first table of a Markdown report, by their labels without links."""
-    table = text.split("\n- ")[0]
-    lines = [line[2:-2].split(" | ") for line in table.splitlines() if line.startswith("| ")]
-    return {re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", line[0]): line[1:] for line in lines}
+def cells(text: str, title: str = "") -> dict[str, list[str]]:
+    """The lines of the first table of a Markdown report, or of the table with a title, by their labels."""
+    table = text.partition(f"## {title}")[2].partition("\n## ")[0]
+    lines = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in table.splitlines() if line.startswith("| ")]
+    return {line[0]: line[1:] for line in lines}
 
 
 def test_arms_are_read_in_their_order(tmp_path: Path) -> None:
@@ -89,27 +90,26 @@ def test_every_arm_has_a_row_with_its_published_figures(sweep: Path, capsys: pyt
     main([str(sweep)])
     markdown = (sweep / "report.md").read_text()
     lines = cells(markdown)
-    assert list(lines)[2:] == ["base", "A2 (not run)", "A1 (failed)", "B1", "big"]
-    assert "published BLEU (tokenised, newstest2013) | published parameters (M) |" in markdown
-    assert lines["base"][-2:] == ["25.8", "65"]
-    assert lines["A2 (not run)"] == [MISSING] * 14 + ["25.5", ""]
-    assert lines["A1 (failed)"] == [MISSING] * 14 + ["24.9", ""]
-    assert lines["big"] == [""] * 14 + ["26.4", "213"]
+    assert list(lines)[2:] == ["base", "A2 (not run)", "A1 (failed)", "B1"]
+    assert [line[-1] for line in lines.values()][2:] == ["", "−0.3", "−0.9", "−0.7"]
+    assert lines["A1 (failed)"] == [MISSING] * 4 + ["−0.9"]
+    lines = cells(markdown, "Published figures")
+    assert lines["model"] == ["BLEU (tokenised, newstest2013)", "parameters (M)"]
+    assert lines["base"] == ["25.8", "65"]
+    assert lines["big"] == ["26.4", "213"]
     latex = (sweep / "report.tex").read_text()
-    assert r"\multicolumn{2}{c}{published}" in latex
     assert "A1 failed: model.num\\_heads=3 \\textbar{} 192 must be divisible." in latex
-    page = Resources((sweep / "report.html").read_text()).words
-    for text in (capsys.readouterr().out, markdown, latex, " ".join(page)):
+    page = " ".join(Resources((sweep / "report.html").read_text()).words)
+    for text in (capsys.readouterr().out, markdown, latex, page):
+        for wanted in ("A1 (failed)", "A2 (not run)", "Published Δ: BLEU (tokenised, newstest2013), against base."):
+            assert wanted.replace("Δ", r"$\Delta$" if text is latex else "Δ") in " ".join(text.split())
+    for text in (markdown, page):
         for wanted in (
-            "A1 (failed)",
-            "A2 (not run)",
-            "newstest2013",
-            "26.4",
             "Published (base, A1, A2, B1): Vaswani et al. 2017, table 3; WMT'14 en-de; 100K steps.",
             "Published (big): Vaswani et al. 2017, table 3; WMT'14 en-de; 300K steps.",
-            "3 + 3 layers of 192; 1,000 steps",
+            "3 + 3 layers of 192.",
         ):
-            assert wanted in " ".join(text.split())
+            assert wanted in text
     frame = pd.read_csv(sweep / "report.csv").set_index("label")
     assert frame.loc["big", "published/BLEU (tokenised, newstest2013)"] == 26.4
     assert frame.loc["B1", "runs"] == arm_run("B1")
@@ -118,8 +118,8 @@ def test_every_arm_has_a_row_with_its_published_figures(sweep: Path, capsys: pyt
 
 def test_arms_are_compared_with_the_reference_and_kept_where_they_cannot_be(sweep: Path) -> None:
     main([str(sweep)])
-    part = (sweep / "report.md").read_text().split("## Differences, BLEU, toy")[1]
-    lines = cells(part)
+    part = (sweep / "report.md").read_text()
+    lines = cells(part, "Differences, BLEU, toy")
     assert [label.split(" ")[0] for label in lines][2:] == ["base", "A2", "A1", "B1"]
     assert lines["A2 (not run)"] == [MISSING] * 4
     assert lines["base"][1:] == ["", "", "1"]
@@ -136,14 +136,11 @@ def test_the_best_is_bold_where_it_is_ahead_of_all(sweep: Path) -> None:
     latex = bleu.replace("±", r"$\pm$")
     assert f"\\textbf{{{latex}}}" in (sweep / "report.tex").read_text()
     assert Resources((sweep / "report.html").read_text()).bold == [bleu]
-    assert "Bold: the best BLEU" in (sweep / "report.md").read_text()
-    found = rows_of(sweep)
-    table = tables.comparison("", found, UNPUBLISHED, {"toy": found[0]}, [])
+    assert "Bold: best of its column" in (sweep / "report.md").read_text()
     console = Console(width=400, force_terminal=True, color_system="standard")
-    for shown in (table, formats.transposed(table)):
-        with console.capture() as captured:
-            console.print(formats.to_rich(shown))
-        assert re.search(rf"\x1b\[1m *{bleu} *\x1b\[0m", captured.get())
+    with console.capture() as captured:
+        print_table(report(sweep).main_tables[0], console)
+    assert re.search(rf"\x1b\[1m *{bleu} *\x1b\[0m", captured.get())
 
 
 def test_none_is_bold_where_arms_have_one_seed(sweep: Path) -> None:
@@ -170,10 +167,10 @@ def test_seeds_share_a_row_which_says_what_is_missing_of_them(tmp_path: Path, ex
     ]  # fmt: skip
     assert [run.seed for run in found[0].runs] == [1, 2]
     assert [row.arm for row in found] == ["base", "A1", "A2", "A3", "other"]
-    table = tables.comparison("", found, UNPUBLISHED, {}, [])
+    table = report(root).main_tables[0]
     assert table.cells.iloc[0, 0] == "base (seed=3 failed) (2 seeds)"
-    assert notes.failures(found) == ["base seed=3 failed: out of memory"]
-    assert table.cells.iloc[0, 10] == "31.50 ± 0.71"
+    assert setup.failures(found) == ["base seed=3 failed: out of memory"]
+    assert table.cells.droplevel(0, axis=1).loc[0, "BLEU"] == "31.50 ± 0.71"
 
 
 def test_a_part_of_a_study_is_called_as_in_the_whole(tmp_path: Path, experiments: Path) -> None:
@@ -183,8 +180,7 @@ def test_a_part_of_a_study_is_called_as_in_the_whole(tmp_path: Path, experiments
     (row,) = rows_of(root)
     assert row.arm == row.label == "base"
     main([str(root)])
-    lines = cells((root / "report.md").read_text())
-    assert [values[-2:] for label, values in lines.items() if label.startswith("base")] == [["25.8", "65"]]
+    assert cells((root / "report.md").read_text(), "Published figures")["base"] == ["25.8", "65"]
     given = [
         ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=0"],
         ["model=a", "scale=toy", "loss.beta=1", "loss.alpha=1"],
@@ -206,9 +202,9 @@ def test_bleu_by_length_is_a_table(tmp_path: Path) -> None:
         add_arm(tmp_path, seed, "base", seed=seed, tests={"toy": scores(by_length=parts(bleu, 10.0, None))})
     add_arm(tmp_path, 3, "A1", tests={"toy": scores(by_length=parts(40.0, 5.0, None))})
     main([str(tmp_path)])
-    lines = cells((tmp_path / "report.md").read_text().split("## BLEU by source length, toy")[1])
+    lines = cells((tmp_path / "report.md").read_text(), "BLEU by source length, toy")
     assert lines["words"] == ["1-9", "10-19"]
-    assert lines["base · 1 · 2"] == ["25.00", "10.00"]
+    assert lines["base"] == ["25.00", "10.00"]
     assert lines["A1"] == ["40.00", "5.00"]
     assert lines["sentences"] == ["12", "8"]
 
@@ -291,37 +287,25 @@ def test_whatever_is_published_is_text(sweep: Path, experiments: Path) -> None:
     with (experiments / "table3" / "published.csv").open("a", newline="") as file:
         csv.writer(file).writerow([f"other {sign}", sign, "1", "Someone, somewhere.", sign])
     main([str(sweep)])
-    latex = (sweep / "report.tex").read_text()
-    escaped = r"50\% of a\_b \& \{c\} \#1 \$x \textbackslash{}y \textasciitilde{}z\textasciicircum{}2 \textbar{} "
-    escaped += r"\textless{}b\textgreater{} {[}i{]} {*}j{*}"
-    assert latex.count(escaped) == 4, "its label, its figure, and its label and set-up in the note"
-    rows = [line for line in latex.split(r"\bottomrule")[0].splitlines() if line.endswith(r"\\")]
-    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows[1:]} == {6}
-    assert latex.count("{") - latex.count(r"\{") == latex.count("}") - latex.count(r"\}")
     line = next(line for line in (sweep / "report.md").read_text().splitlines() if line.startswith("| other"))
-    assert len(re.findall(r"(?<!\\)\|", line)) == 18
+    assert len(re.findall(r"(?<!\\)\|", line)) == 4
     assert r"\<b\> \[i\] \*j\*" in line
     page = Resources((sweep / "report.html").read_text())
     assert sign in page.words
 
 
-def test_every_figure_leads_to_its_run(sweep: Path) -> None:
+def test_every_run_is_linked(sweep: Path) -> None:
     add_arm(sweep, 5, "B1", seed=2, lines=spoilt(0.4, 2))
     main([str(sweep)])
     base, first, second = rows_of(sweep)[0].runs + rows_of(sweep)[3].runs
     links = [run.link(sweep) for run in (base, first, second)]
     assert links == ["base-00000001/", "B1-00000001/", "B1-00000002/"]
     page = Resources((sweep / "report.html").read_text())
-    assert set(page.links) == {*links, "#runs-3"}
-    assert page.anchors == ["runs-0", "runs-3"]
-    table, bleu = (sweep / "report.md").read_text(), f"{rows_of(sweep)[0].bleu('toy'):.2f}"
-    assert (bleu, links[0]) in page.linked
-    assert ("2.00", links[0]) in page.linked
-    assert ("2.00", "#runs-3") in page.linked
-    assert not [word for word, _ in page.linked if word in ("25.8", "26.4", MISSING, "")]
-    assert f"| [base]({links[0]}) | 2.00" in table
-    assert f"| B1 (2 seeds) · [1]({links[1]}) · [2]({links[2]}) | 2.00" in table
-    for link in links:
+    assert set(page.links) == set(links)
+    runs = (sweep / "report.md").read_text().partition("## Runs")[2]
+    for run, link in zip((base, first, second), links, strict=True):
+        assert f"| [{run.name}]({link}) |" in runs
+        assert (run.name, link) in page.linked
         assert (sweep / unquote(link)).is_dir()
     assert pd.read_csv(sweep / "report.csv")["runs"][3] == f"{first.name}; {second.name}"
     for path in sweep.glob("report.*"):
@@ -347,10 +331,10 @@ def test_a_study_is_reported_from_its_results(experiments: Path, capsys: pytest.
         str(home / "report.html") for home in homes
     ]
     for home in homes:
-        lines = cells((home / "report.md").read_text())
-        assert f"Runs of table3, {home.name}" in printed
-        assert list(lines)[2:] == ["A1", "base", "A2", "B1", "big"]
-        assert lines["base"][-2:] == ["25.8", "65"]
+        assert f"table3, {home.name}" in printed
+        assert list(cells((home / "report.md").read_text()))[2:] == ["A1", "base"]
+        lines = cells((home / "report.md").read_text(), "Published figures")
+        assert list(lines)[2:] == ["base", "A1", "A2", "B1", "big"]
     main([str(experiments / "table3"), "--keep", str(experiments.parent / "kept")])
     assert (experiments.parent / "kept" / "toy" / "report.html").exists()
 
@@ -364,7 +348,7 @@ def test_an_unknown_study_names_the_known(experiments: Path) -> None:
 
 
 def test_the_published_figures_of_the_checkout_can_be_read() -> None:
-    for path in study.EXPERIMENTS.glob("*/published.csv"):
-        found = study.read_published(path.parent, study.Study(path.parent.name, None, frozenset(), ()))
+    for path in published.EXPERIMENTS.glob("*/published.csv"):
+        found = published.read_published(path.parent, study.Study(path.parent.name, None, frozenset(), ()))
         assert found.header
         assert found.cells

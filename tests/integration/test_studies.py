@@ -77,7 +77,7 @@ def test_a_study_and_its_report(study: str, cache: Path, three_languages: list[s
         rows = [row for row in csv.DictReader(file) if row["seeds"] == "1"]
     assert len(rows) == len(arms)
     assert "is not among these arms" not in (tmp_path / "runs" / "report.md").read_text()
-    named = {row["label"] for row in rows}
+    named = {row["arm"] for row in rows}
     assert PUBLISHED.get(study, set()) <= named, "published.csv calls its arms by other names"
     for form in ("md", "tex", "html"):
         assert (tmp_path / "runs" / f"report.{form}").stat().st_size

@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from triptych.accounting.flops import PairCounts, flops_6nd, mfu, training_flops
-from triptych.accounting.parameters import count_parameters
+from triptych.accounting.flops import PairCounts, mfu, training_flops
 from triptych.accounting.peaks import device_name, peak_flops
 from triptych.contract.model import TranslationModel
 
@@ -39,7 +38,6 @@ def training_cost(
     peak, peak_source = peak_flops(device, precision)
     return {
         "flops": flops,
-        "flops_6nd": flops_6nd(count_parameters(model).non_embedding, tokens),
         "seconds": seconds,
         "tokens_per_second": tokens / seconds,
         "device": device_name(device),

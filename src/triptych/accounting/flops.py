@@ -23,11 +23,6 @@ def training_flops(model: TranslationModel, pairs: PairCounts) -> int:
     )
 
 
-def flops_6nd(non_embedding: int, tokens: int) -> int:
-    """Return 6ND, an estimate for N non-embedding parameters and D tokens (Kaplan et al. 2020, section 2.1)."""
-    return 6 * non_embedding * tokens
-
-
 def mfu(flops: float, seconds: float, peak: float) -> float:
     """Return the model FLOPs utilisation (Chowdhery et al. 2022, appendix B): achieved FLOP/s divided by the peak.
 

@@ -8,6 +8,10 @@ from pathlib import Path
 
 THREADS = "OMP_NUM_THREADS"
 """Environment variable that limits the threads of OpenMP, and so those of PyTorch."""
+WAIT_POLICY, SPIN_COUNT = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
+"""Environment variables that say how threads of OpenMP wait for each other."""
+SPINS = "1000"
+"""How often a waiting thread looks before it sleeps: enough for most waits between the operations of a step."""
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 """Processor time that a Linux container may take: microseconds, or ``max``, in so many microseconds."""
 
@@ -33,10 +37,12 @@ def _cores_of_system() -> int:
         return os.cpu_count() or 1
 
 
-def wait_without_spinning(environment: MutableMapping[str, str]) -> None:
-    """Let the threads of OpenMP sleep while they wait for work, unless the user has chosen otherwise.
+def limit_spinning(environment: MutableMapping[str, str]) -> None:
+    """Let the threads of OpenMP sleep soon when they wait for each other, unless the user has chosen otherwise.
 
-    By default they spin, which slows a training on all cores to a quarter as soon as another process needs a core.
-    Has an effect only before torch is imported.
+    By default they spin for milliseconds, so a training on all cores falls to a third of its speed as soon as another
+    process needs a core. Threads that never spin halve the speed of a training that has the machine to itself. Has an
+    effect only before torch is imported, and only on GNU's OpenMP, which PyTorch uses on Linux.
     """
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if WAIT_POLICY not in environment:
+        environment.setdefault(SPIN_COUNT, SPINS)

@@ -10,8 +10,9 @@ from rich.console import Console
 
 from triptych.commands.arguments import overrides_of
 from triptych.config.composition import MULTIRUN
-from triptych.reports.formats import to_rich
-from triptych.reports.tables import Table, time_unit
+from triptych.reports.columns import time_unit
+from triptych.reports.table import Table, make_cells
+from triptych.reports.terminal import print_table
 from triptych.sweeps.forecast import Estimate, figures, forecast_arms, notes
 
 
@@ -31,8 +32,7 @@ def main(arguments: list[str]) -> int:
     options, rest = parser.parse_known_args(arguments)
     with overrides_of("forecast", rest) as overrides:
         arms = forecast_arms([one for one in overrides if one not in MULTIRUN], options.device, options.measure)
-    shown = to_rich(Table("Forecast", table(arms), notes(arms, options.device, options.measure)))
-    Console(width=None if Console().is_terminal else 200).print(shown)
+    print_table(Table("Forecast", table(arms), notes(arms, options.device, options.measure)), Console())
     return 0
 
 
@@ -56,7 +56,7 @@ def table(arms: Sequence[Estimate]) -> pd.DataFrame:
     costs = _costs(total["tokens"], total["flops"], total["seconds"] / scale)
     rows.append(["sum", "", "", *costs, f"{total['disk_bytes'] / 1e9:.2f}", f"{most / 1e9:.2f}", ""])
     names = ["arm", "parameters (M)", "steps", "tokens (M)", "FLOPs", unit, "disk (GB)", "memory (GB)", "tokens/s"]
-    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples([("", name) for name in names]))
+    return make_cells(names, rows)
 
 
 def _costs(tokens: float, flops: float, time: float) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from triptych.reports.build import build, find_folders
-from triptych.reports.formats import fit_to_console
+from triptych.reports.terminal import print_table
 
 
 def main(argv: list[str]) -> int:
@@ -29,14 +29,19 @@ def main(argv: list[str]) -> int:
         metavar="ARCHIVE",
         help="write everything that the report needs (no weights) to this folder, and report that",
     )
-    parser.add_argument("--all", action="store_true", help="print every table that report.md has")
+    parser.add_argument("--all", action="store_true", help="print every table and column that report.md has")
+    parser.add_argument(
+        "--methods", action="store_true", help="print the paragraph on methods for a paper, and no table"
+    )
     parser.add_argument("--unequal", action="store_true", help="allow arms that were trained on different tokens")
     arguments = parser.parse_args(argv)
     console = Console()
     for folder, archive in find_folders(arguments.folder, arguments.keep):
         report = build(folder, archive, unequal=arguments.unequal)
-        for table in report.tables if arguments.all else report.main_tables:
-            shown, width = fit_to_console(table, console)
-            Console(width=width).print(shown)
+        if arguments.methods:
+            console.print(report.methods, soft_wrap=True, markup=False, highlight=False)
+        else:
+            for table in report.tables if arguments.all else report.main_tables:
+                print_table(table, console, whole=arguments.all)
         print(report.write())
     return 0

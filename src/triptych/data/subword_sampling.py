@@ -73,5 +73,7 @@ class SubwordSampler:
         """Return the largest number of sampled pieces that lines of (n, 2) stored pieces may have."""
         with np.errstate(invalid="ignore"):  # an empty line times no limit
             longest = np.floor(pieces * self.growth + DEVIATIONS * np.sqrt(pieces * self.variance))
-        allowed = np.minimum(np.nan_to_num(longest), np.minimum(self._max_length, np.iinfo(pieces.dtype).max))
+        # Floats reach the largest number of 32 bits, and not that of 64.
+        largest = min(np.iinfo(pieces.dtype).max, np.iinfo(np.int32).max)
+        allowed = np.minimum(np.nan_to_num(longest), min(self._max_length, largest))
         return np.maximum(allowed, pieces).astype(pieces.dtype)

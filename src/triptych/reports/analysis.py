@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.comparisons import Comparisons, ScoredTexts
@@ -12,7 +11,7 @@ from triptych.reports.measures import Measure, find_measure, measures_of
 from triptych.reports.significance import compare_models
 from triptych.reports.stored_run import test_sets
 from triptych.reports.study import Study
-from triptych.reports.tables import Table
+from triptych.reports.table import Table
 from triptych.reports.verdicts import claim_pairs, judge_claims
 
 
@@ -31,6 +30,7 @@ class Analysis:
         self._texts = {name: ScoredTexts(name) for name in test_sets(self._runs)}
         self._compared: dict[Measure, Comparisons] = {}
         self._measures = measures_of(self._runs, study.primary, study.margin)
+        self._leaders: dict[Measure, ArmRow | None] = {}
 
     def compared(self, measure: Measure) -> Comparisons:
         """Return the arms compared in a measure."""
@@ -43,10 +43,25 @@ class Analysis:
         """Whether an arm was trained with several seeds, so that differences have intervals."""
         return any(self.compared(measure).seeds for measure in self._measures)
 
-    @cached_property
-    def leaders(self) -> dict[str, ArmRow | None]:
-        """The arm of each test set whose BLEU is ahead of all others, by the intervals."""
-        return {name: find_leader(self._rows, self.compared(find_measure("bleu", name))) for name in self._texts}
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures that arms are compared in, the primary one first."""
+        return self._measures
+
+    @property
+    def primary(self) -> Measure | None:
+        """The measure that decides; None if nothing was scored."""
+        return self._measures[0] if self._measures else None
+
+    def base(self, measure: Measure) -> ArmRow | None:
+        """Return the arm that the others are compared with: the reference, or else the best; None if none can be."""
+        return find_base(self._rows, self.compared(measure), self._study.reference)
+
+    def leader(self, measure: Measure) -> ArmRow | None:
+        """Return the arm that is ahead of all others in a measure, by the intervals; None if none is."""
+        if measure not in self._leaders:
+            self._leaders[measure] = find_leader(self._rows, self.compared(measure))
+        return self._leaders[measure]
 
     @property
     def verdicts(self) -> Table | None:
@@ -64,7 +79,7 @@ class Analysis:
         """The tests of the trained models themselves, a table for each test set."""
         tables = []
         for name, texts in self._texts.items():
-            base = find_base(self._rows, self.compared(find_measure("bleu", name)), self._study.reference)
+            base = self.base(find_measure("bleu", name))
             tables.append(compare_models(self._rows, base, texts) if base else None)
         return [table for table in tables if table]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 from triptych.errors import UserError
-from triptych.reports.labels import label_arms
+from triptych.reports.labels import label_arms, shorten_keys
 from triptych.reports.stored_run import StoredRun
 from triptych.runs.identity import display_overrides
 from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
@@ -22,7 +22,7 @@ class ArmRow:
     Attributes:
         arm: the overrides in which it differs from the other arms, without the seed. Studies name their reference and
             published figures their arm by it.
-        label: the arm's name in tables: ``arm`` and what is missing of it. Unique in a report.
+        label: the arm's name in tables: ``arm`` with short keys, and what is missing of it. Unique in a report.
         runs: its runs, one for each seed, unfinished ones last.
         failures: why runs of it failed, a sentence each.
     """
@@ -62,7 +62,7 @@ def build_rows(
     names = {arm.run for arm in arms if arm.run}
     own = {run.id: run for run in runs if run.id in names}
     others = [run for run in runs if run.id not in names]
-    return _unique([*_rows_of_arms(arms, own, reference), *_rows_of_configs(others, reference)])
+    return _unique(_shortened([*_rows_of_arms(arms, own, reference), *_rows_of_configs(others, reference)]))
 
 
 def runs_of(rows: Sequence[ArmRow]) -> list[StoredRun]:
@@ -109,6 +109,13 @@ def _rows_of_configs(runs: Sequence[StoredRun], reference: str | None) -> list[A
     rows = [ArmRow(labels[seeds[0]], labels[seeds[0]], tuple(seeds)) for seeds in _group_seeds(ordered)]
     unfinished = [run for run in ordered if not run.result]
     return rows + [ArmRow(labels[run], f"{labels[run]} (unfinished)", (run,)) for run in unfinished]
+
+
+def _shortened(rows: Sequence[ArmRow]) -> list[ArmRow]:
+    """Return the rows with the keys in their labels shortened."""
+    return [
+        replace(row, label=label) for row, label in zip(rows, shorten_keys([row.label for row in rows]), strict=True)
+    ]
 
 
 def _chosen_name(run: StoredRun) -> str | None:

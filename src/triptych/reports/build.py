@@ -12,18 +12,20 @@ import plotly.graph_objects as go
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.reports import differences, figures, formats, latex, notes, tables
+from triptych.reports import details, figures, findings, formats, latex, methods, setup
 from triptych.reports.analysis import Analysis
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
 from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
 from triptych.reports.page import build_page
+from triptych.reports.published import Published, read_published
 from triptych.reports.reader import find_arms, find_runs, find_sweeps_below
 from triptych.reports.statistics.randomization import random_seed
 from triptych.reports.stored_run import StoredRun, test_sets
-from triptych.reports.study import Published, Study, find_study, read_published, subfolders
-from triptych.reports.study_page import write_verdicts
-from triptych.reports.tables import Table
+from triptych.reports.study import Study, find_study, subfolders
+from triptych.reports.study_page import write_tables
+from triptych.reports.summary import summarize
+from triptych.reports.table import Table
 from triptych.sweeps.arms import LEFT_OUT, Arm
 
 
@@ -60,39 +62,52 @@ class Report:
         """What the runs say of the arms."""
         return Analysis(self.rows, self.study)
 
-    @property
-    def tables(self) -> list[Table]:
-        """Every table: those of a terminal, further tests, BLEU by length, the validation metrics."""
-        further = [*self.analysis.of_seeds, *(self.analysis.of_models if self.analysis.has_seeds else [])]
-        lengths = [tables.bleu_by_length(self.rows, test_set) for test_set in test_sets(self.runs)]
-        curves = [tables.validation(self.rows, metric, *how) for metric, how in figures.METRICS.items()]
-        return [*self.main_tables, *further, *filter(None, lengths), *filter(None, curves)]
-
     @cached_property
     def main_tables(self) -> list[Table]:
-        """The tables that a terminal shows: the comparison, the verdicts, the differences from the reference.
-
-        Tests of the trained models themselves are among them only if no arm has several seeds.
-        """
-        leaders = self.analysis.leaders
-        sentences = [
-            *notes.failures(self.rows),
-            *self.missing,
-            *notes.conditions(self.runs),
-            *notes.unequal_seeds(self.rows),
-            *differences.notes(leaders),
-            *notes.provenance(self.study, self.published),
-        ]
-        comparison = tables.comparison(self.title, self.rows, self.published, leaders, sentences)
-        models = [] if self.analysis.has_seeds else self.analysis.of_models
+        """The tables that a terminal shows: the summary, and the verdicts on a study's claims."""
         verdicts = self.analysis.verdicts
-        return [comparison, *([verdicts] if verdicts else []), *self.analysis.differences, *models]
+        return [self._summary, *([verdicts] if verdicts else [])]
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Every table, those of a terminal first."""
+        names = test_sets(self.runs)
+        further = [
+            details.costs(self.rows),
+            *(details.measures(self.rows, name) for name in names),
+            *self.analysis.differences,
+            *self.analysis.of_seeds,
+            *self.analysis.of_models,
+            *(details.bleu_by_length(self.rows, name) for name in names),
+            *(details.validation(self.rows, metric, *how) for metric, how in figures.METRICS.items()),
+            self.published.table,
+            setup.set_up(self.runs, self.study),
+            details.list_runs(self.rows),
+        ]
+        return [*self.main_tables, *(table for table in further if table and len(table.cells))]
+
+    @cached_property
+    def _summary(self) -> Table:
+        sentences = [
+            *findings.headline(self.rows, self.analysis),
+            *setup.failures(self.rows),
+            *self.missing,
+            *findings.how_to_read(self.rows, self.analysis, self.study, self.published),
+            *setup.in_short(self.runs),
+            *setup.unequal_seeds(self.rows),
+        ]
+        return summarize(self.title, self.rows, self.analysis, self.published, self.study.reference, sentences)
+
+    @property
+    def methods(self) -> str:
+        """The paragraph on methods that a reviewer asks for."""
+        return methods.methods(self.rows, self.analysis, self.study)
 
     @property
     def title(self) -> str:
         """The heading of the report."""
         name = self.folder.resolve().name
-        return f"Runs of {name}" if self.study.name in (None, name) else f"Runs of {self.study.name}, {name}"
+        return name if self.study.name in (None, name) else f"{self.study.name}, {name}"
 
     @property
     def figures(self) -> list[tuple[str, go.Figure]]:
@@ -106,33 +121,34 @@ class Report:
     @property
     def page(self) -> str:
         """The report as one HTML page, whose links start from ``folder``."""
-        return self._page(self.folder)
+        return build_page(self.tables, self.figures, figures.colours(self.rows), self.folder)
 
     def write(self, folder: str | Path | None = None) -> Path:
         """Write ``report.md``, ``report.tex``, ``report.csv`` and ``report.html``, and return the path of the last.
 
-        The report of a study's committed results also writes the verdicts on the study's page (``study_page``).
+        The report of a study's committed results also writes its tables on the study's page and the README
+        (``study_page``).
 
         Args:
             folder: where to write them; by default the folder of the runs.
         """
         home = Path(folder) if folder is not None else self.folder
-        every = self.tables
         files = {
-            "report.md": formats.to_markdown(every, home),
-            "report.tex": latex.to_latex([tables.narrow(every[0]), *every[1:]]),
+            "report.md": formats.to_markdown(self.tables, home),
+            "report.tex": latex.to_latex(self._summary),
             "report.csv": formats.to_frame(self.rows, self.published).to_csv(index=False),
-            "report.html": self._page(home),
+            "report.html": build_page(self.tables, self.figures, figures.colours(self.rows), home),
         }
         for name, text in files.items():
             with replacing(home / name) as beside:
                 beside.write_text(text, encoding="utf-8")
-        write_verdicts(home, self.analysis.verdicts)
+        write_tables(home, self._page_tables())
         return home / "report.html"
 
-    def _page(self, home: Path) -> str:
-        comparison, *tested = self.main_tables
-        return build_page(comparison, self.figures, tested, figures.colours(self.rows), home)
+    def _page_tables(self) -> dict[str, Table | None]:
+        """Return the tables that pages may show, by the names of their marks."""
+        found = {"summary": self._summary, "verdicts": self.analysis.verdicts}
+        return found | {f"measures {name}": details.measures(self.rows, name) for name in test_sets(self.runs)}
 
 
 def report(folder: str | Path, *, keep: str | Path | None = None, unequal: bool = False) -> Report:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from triptych.decoding.choices import TUNED
 from triptych.errors import UserError
 from triptych.evaluation.mean_nats import mean_nats
@@ -154,7 +156,17 @@ def _contradiction(run: StoredRun, test_set: str, text: TranslatedText) -> str |
             )
         if abs(found.score - stored) > TOLERANCE:
             return f"test.{test_set}.{name} is {stored:.6g}, and its translations score {found.score:.6g}"
+        if (details := scores.get(f"{name}_details")) and not _agree(details, found.details):
+            return f"test.{test_set}.{name}_details are {details}, and those of its translations {dict(found.details)}"
     return _contradicting_nats(run, test_set, text)
+
+
+def _agree(stored: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Return whether two mappings have the same numbers, or lists of numbers, up to rounding."""
+    return stored.keys() == found.keys() and all(
+        np.shape(stored[key]) == np.shape(value) and np.allclose(stored[key], value, rtol=0, atol=TOLERANCE)
+        for key, value in found.items()
+    )
 
 
 def _contradicting_nats(run: StoredRun, test_set: str, text: TranslatedText) -> str | None:

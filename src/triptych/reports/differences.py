@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import pandas as pd
+from collections.abc import Sequence
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import Comparisons
@@ -13,7 +11,7 @@ from triptych.reports.statistics.difference import LEVEL, POWER, Difference
 from triptych.reports.statistics.dunnett import dunnett
 from triptych.reports.statistics.randomization import random_seed
 from triptych.reports.statistics.verdict import judge_difference
-from triptych.reports.tables import MISSING, Table
+from triptych.reports.table import MISSING, Table, make_cells
 
 
 def find_base(rows: Sequence[ArmRow], comparisons: Comparisons, reference: str | None) -> ArmRow | None:
@@ -35,20 +33,31 @@ def rank(rows: Sequence[ArmRow], comparisons: Comparisons) -> list[ArmRow]:
 
 
 def find_leader(rows: Sequence[ArmRow], comparisons: Comparisons) -> ArmRow | None:
-    """Return the arm whose intervals against all other arms exclude zero, if there is one.
+    """Return the arm whose intervals against all other arms exclude zero, if there is one."""
+    rivals = find_rivals(rows, comparisons)
+    return None if rivals is None or rivals else rank(rows, comparisons)[0]
 
-    Which arm is the best is chosen by the same figures, so the intervals are corrected for all pairs of arms.
+
+def find_rivals(rows: Sequence[ArmRow], comparisons: Comparisons) -> list[ArmRow] | None:
+    """Return the arms that may be as good as the best: those whose intervals against it do not exclude zero.
+
+    Which arm is the best is chosen by the same figures, so the intervals are corrected for all pairs of arms. None if
+    there are no two arms, or no intervals.
     """
     ranked = rank(rows, comparisons)
-    if len(ranked) < 2:
+    if len(ranked) < 2 or comparisons.seeds is None:
         return None
     best, *others = ranked
-    pairs = len(others) * (len(others) + 1) // 2
-    for other in others:
-        found = comparisons.difference(best, other, pairs)
-        if found is None or found.interval.low <= 0 <= found.interval.high:
-            return None
-    return best
+    return [other for other in others if not _is_ahead(difference_of_best(best, other, len(ranked), comparisons))]
+
+
+def difference_of_best(best: ArmRow, other: ArmRow, arms: int, comparisons: Comparisons) -> Difference | None:
+    """Return the difference of the best arm from another one, corrected for all pairs of that many arms."""
+    return comparisons.difference(best, other, arms * (arms - 1) // 2)
+
+
+def _is_ahead(difference: Difference | None) -> bool:
+    return difference is not None and not difference.interval.low <= 0 <= difference.interval.high
 
 
 def show(difference: Difference | None, estimate: float | None, measure: Measure) -> str:
@@ -59,6 +68,11 @@ def show(difference: Difference | None, estimate: float | None, measure: Measure
         return measure.text(estimate)
     bounds = difference.interval
     return f"{measure.text(estimate)} [{measure.text(bounds.low)}, {measure.text(bounds.high)}]"
+
+
+def unsigned(difference: float, measure: Measure) -> str:
+    """Return the size of a difference, without a sign."""
+    return f"{abs(difference):.{measure.decimals}f}"
 
 
 def compare(rows: Sequence[ArmRow], comparisons: Comparisons, reference: str | None) -> Table | None:
@@ -89,8 +103,8 @@ def compare(rows: Sequence[ArmRow], comparisons: Comparisons, reference: str | N
     ]
     if not is_named and reference is not None:
         notes.append(f"The study's reference, {reference}, is not among these arms.")
-    frame = pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples([("", name) for name in names]))
-    return Table(f"Differences, {measure.title}", frame, notes, shown)
+    verdicts = frozenset({0, names.index("verdict")})
+    return Table(f"Differences, {measure.title}", make_cells(names, cells), notes, shown, prose=verdicts)
 
 
 def compare_seeds(rows: Sequence[ArmRow], comparisons: Comparisons, reference: str | None) -> Table | None:
@@ -121,25 +135,12 @@ def compare_seeds(rows: Sequence[ArmRow], comparisons: Comparisons, reference: s
         for row in shown
         for test in (found[row.label],)
     ]
-    header = pd.MultiIndex.from_tuples([("", name) for name in ("model", f"Δ [{1 - LEVEL:.0%} interval]", "p")])
+    header = ("model", f"Δ [{1 - LEVEL:.0%} interval]", "p")
     note = (
         f"Against {base.label}, by scipy.stats.dunnett: seeds alone, as if these test sentences were all there are; "
         "corrected for the number of arms. Verdicts are not made from it."
     )
-    return Table(f"Dunnett's test, {measure.title}", pd.DataFrame(cells, columns=header), [note], shown)
-
-
-def notes(leaders: Mapping[str, ArmRow | None]) -> list[str]:
-    """Return what bold figures mean, if there are any.
-
-    Args:
-        leaders: the leading arm of each test set, if it has one.
-    """
-    bold = (
-        "Bold: the best BLEU of a test set, if the 95% intervals of its differences from all other arms, corrected for "
-        "all pairs, exclude zero."
-    )
-    return [bold] if any(leaders.values()) else []
+    return Table(f"Dunnett's test, {measure.title}", make_cells(header, cells), [note], shown)
 
 
 def _cells(row: ArmRow, base: ArmRow, comparisons: Comparisons, difference: Difference | None) -> list[str]:

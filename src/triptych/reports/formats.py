@@ -1,4 +1,4 @@
-"""Write tables for a terminal, as Markdown and as CSV. LaTeX has a module of its own."""
+"""Write tables as Markdown and as CSV. The terminal, LaTeX and HTML have modules of their own."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
-from rich import box
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from triptych.reports.arm_rows import ArmRow
-from triptych.reports.study import Published
-from triptych.reports.tables import PUBLISHED, Table, average_seeds
+from triptych.reports.columns import average_seeds
+from triptych.reports.published import Published
+from triptych.reports.table import Table
+
+PUBLISHED = "published"
+"""What the columns of published figures begin with in a CSV file."""
 
 
 def spans(header: pd.MultiIndex) -> list[tuple[str, int]]:
@@ -24,46 +23,12 @@ def spans(header: pd.MultiIndex) -> list[tuple[str, int]]:
     return [(name, len(list(group))) for name, group in groupby(header, key=lambda pair: pair[0])]
 
 
-def to_rich(table: Table) -> RichTable:
-    """Return a table for a terminal. Cells are ``Text``, so that brackets in a label are not taken for markup."""
-    rich = RichTable(
-        title=Text(table.title), caption=Text("\n".join(table.notes)), caption_justify="left", box=box.SIMPLE_HEAVY
-    )
-    for j, (span, header) in enumerate(table.cells.columns):
-        text = "\n".join([span, *header.split()]).strip()
-        rich.add_column(Text(text), justify="right" if j else "left", vertical="middle", overflow="fold")
-    for i, line in enumerate(table.cells.itertuples(index=False)):
-        rich.add_row(*(Text(cell, style="bold" if (i, j) in table.best else "") for j, cell in enumerate(line)))
-    return rich
-
-
-def fit_to_console(table: Table, console: Console) -> tuple[RichTable, int]:
-    """Return a table laid out for a console, and the width to print it at.
-
-    On a terminal that is too narrow, the arms become columns. A pipe or a file has no width, so nothing is squeezed.
-    """
-    whole = to_rich(table)
-    needed = Measurement.get(console, console.options.update(width=10_000), whole).maximum
-    if needed <= console.width:
-        return whole, console.width
-    return (to_rich(transposed(table)), console.width) if console.is_terminal else (whole, needed)
-
-
-def transposed(table: Table) -> Table:
-    """Return the table with a column for each arm, for a terminal that is too narrow for a line for each."""
-    cells = table.cells
-    lines = [[f"{span} {header}".strip(), *cells.iloc[:, j]] for j, (span, header) in enumerate(cells.columns) if j]
-    header = [("", ""), *(("", label) for label in cells.iloc[:, 0])]
-    best = frozenset((j - 1, i + 1) for i, j in table.best)
-    return Table(table.title, pd.DataFrame(lines, columns=pd.MultiIndex.from_tuples(header)), table.notes, best=best)
-
-
 def to_markdown(tables: Sequence[Table], home: Path) -> str:
     """Return Markdown with the title, the table and the notes of each table.
 
     Args:
         tables: the tables, in order.
-        home: the folder of the page, which the links from labels to runs start from.
+        home: the folder of the page, which the links to runs start from.
     """
     parts = []
     for table in tables:
@@ -72,18 +37,21 @@ def to_markdown(tables: Sequence[Table], home: Path) -> str:
     return "\n".join(parts)
 
 
-def to_markdown_cells(table: Table, home: Path) -> str:
+def to_markdown_cells(table: Table, home: Path | None = None) -> str:
     """Return the lines of a table as Markdown, without its title and notes.
 
     Args:
         table: the table.
-        home: the folder of the page, which the links from labels to runs start from.
+        home: the folder of the page, which the links to runs start from; None for a table without links.
     """
     headers = [_markdown(f"{span} {header}".strip()) for span, header in table.cells.columns]
-    lines = [headers, ["---", *["---:"] * (len(headers) - 1)]]
+    lines = [headers, ["---" if j in table.prose else "---:" for j in range(len(headers))]]
     for i, line in enumerate(table.cells.itertuples(index=False)):
         cells = [f"**{_markdown(cell)}**" if (i, j) in table.best else _markdown(cell) for j, cell in enumerate(line)]
-        lines.append([_linked(cells[0], table.rows[i], home) if i < len(table.rows) else cells[0], *cells[1:]])
+        if home is not None:
+            linked = {j: run for (at, j), run in table.links.items() if at == i}
+            cells = [f"[{cell}]({linked[j].link(home)})" if j in linked else cell for j, cell in enumerate(cells)]
+        lines.append(cells)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -98,17 +66,11 @@ def to_frame(rows: Sequence[ArmRow], published: Published) -> pd.DataFrame:
     others = [arm for arm in published.cells if arm not in arms]
     frame = average_seeds(rows).reindex(range(len(rows) + len(others)))
     frame["label"] = [row.label for row in rows] + others
+    frame["arm"] = arms + others
     frame["seeds"] = frame["seeds"].fillna(0).astype(int)
     for name, figures in zip(published.header, zip(*map(published.beside, [*arms, *others]), strict=True), strict=True):
         frame[f"{PUBLISHED}/{name}"] = figures
     return frame
-
-
-def _linked(text: str, row: ArmRow, home: Path) -> str:
-    """Return a label with a link to its run, or, of several runs, with a link from each seed."""
-    if len(row.runs) == 1:
-        return f"[{text}]({row.runs[0].link(home)})"
-    return " · ".join([text, *(f"[{run.seed}]({run.link(home)})" for run in row.runs)])
 
 
 def _markdown(text: str) -> str:

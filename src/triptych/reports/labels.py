@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 
 def label_arms(overrides: Sequence[Sequence[str]], reference: str | None) -> list[str]:
@@ -23,6 +24,22 @@ def label_arms(overrides: Sequence[Sequence[str]], reference: str | None) -> lis
         others = [one for one in each if _key(one) not in keys and one not in shared]
         labels.append(" ".join(one.removeprefix("model=").removeprefix("arm=") for one in (*first, *others)))
     return labels
+
+
+def shorten_keys(labels: Sequence[str]) -> list[str]:
+    """Return labels whose keys have only their last part, ``beam_size=4`` for ``search.beam_size=4``.
+
+    Where two keys of the labels end alike, both stay whole.
+    """
+    keys = {_key(part) for label in labels for part in label.split() if "=" in part}
+    ends = Counter(key.rpartition(".")[2] for key in keys)
+    short = {key: end for key in keys if ends[end := key.rpartition(".")[2]] == 1}
+    return [" ".join(_with_key(part, short) for part in label.split(" ")) for label in labels]
+
+
+def _with_key(part: str, short: Mapping[str, str]) -> str:
+    key, sign, value = part.partition("=")
+    return f"{short.get(key, key)}{sign}{value}"
 
 
 def _reference_keys(reference: str | None, given: Collection[str]) -> list[str]:

@@ -1,12 +1,11 @@
-"""Write tables as LaTeX with booktabs. The document compiles whatever characters a label or a figure has."""
+"""Write a table as LaTeX with booktabs. It compiles whatever characters a label or a figure has."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 
 from triptych.reports.formats import spans
-from triptych.reports.tables import Table
+from triptych.reports.table import Table
 
 SPECIAL_CHARACTERS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -29,33 +28,27 @@ ACCENTS = {
 """LaTeX commands of the combining characters of Unicode."""
 
 
-def to_latex(tables: Sequence[Table]) -> str:
-    """Return a document of the class ``standalone`` with the title, the table and the notes of each table."""
-    bodies = []
-    for table in tables:
-        columns = table.cells.columns
-        upper, rules, first = [], "", 1
-        for name, width in spans(columns):
-            upper.append(f"\\multicolumn{{{width}}}{{c}}{{{_escaped(name)}}}")
-            rules += f"\\cmidrule(lr){{{first}-{first + width - 1}}}" if name else ""
-            first += width
-        head = f"{' & '.join(upper)} \\\\\n{rules}\n" if rules else ""
-        lines = [[_escaped(header) for _, header in columns]]
-        for i, line in enumerate(table.cells.itertuples(index=False)):
-            cells = [_escaped(cell) for cell in line]
-            lines.append([f"\\textbf{{{cell}}}" if (i, j) in table.best else cell for j, cell in enumerate(cells)])
-        names, *body = [f"{' & '.join(line)} \\\\\n" for line in lines]
-        notes = "".join(f"\\par\\smallskip{{\\footnotesize {_escaped(note)}\\par}}\n" for note in table.notes)
-        bodies.append(
-            f"\\textbf{{{_escaped(table.title)}}}\\par\\smallskip\n"
-            f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}\n\\toprule\n{head}{names}\\midrule\n{''.join(body)}"
-            f"\\bottomrule\n\\end{{tabular}}\n{notes}"
-        )
+def to_latex(table: Table) -> str:
+    """Return a table as a bare ``tabular`` for ``\\input``, which needs the package booktabs.
+
+    The title and the notes are LaTeX comments above it.
+    """
+    columns = table.cells.columns
+    upper, rules, first = [], "", 1
+    for name, width in spans(columns):
+        upper.append(f"\\multicolumn{{{width}}}{{c}}{{{_escaped(name)}}}")
+        rules += f"\\cmidrule(lr){{{first}-{first + width - 1}}}" if name else ""
+        first += width
+    head = f"{' & '.join(upper)} \\\\\n{rules}\n" if rules else ""
+    lines = [[_escaped(header) for _, header in columns]]
+    for i, line in enumerate(table.cells.itertuples(index=False)):
+        cells = [_escaped(cell) for cell in line]
+        lines.append([f"\\textbf{{{cell}}}" if (i, j) in table.best else cell for j, cell in enumerate(cells)])
+    names, *body = [f"{' & '.join(line)} \\\\\n" for line in lines]
+    comments = "".join(f"% {_escaped(text)}\n" for text in (table.title, *table.notes))
     return (
-        "\\documentclass[varwidth=\\maxdimen, border=6pt]{standalone}\n"
-        "\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n"
-        + "\\par\\bigskip\n".join(bodies)
-        + "\\end{document}\n"
+        f"{comments}\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}\n\\toprule\n{head}{names}\\midrule\n"
+        f"{''.join(body)}\\bottomrule\n\\end{{tabular}}\n"
     )
 
 

@@ -49,6 +49,11 @@ class Measure:
     decimals: int
 
     @property
+    def superlative(self) -> str:
+        """How the best value is called."""
+        return "Highest" if self.higher_is_better else "Lowest"
+
+    @property
     def title(self) -> str:
         """Its name, and that of its test set."""
         return f"{self.name}, {self.test_set}" if self.test_set else self.name

@@ -12,23 +12,20 @@ from plotly.offline import get_plotlyjs
 
 from triptych.reports.arm_rows import runs_of
 from triptych.reports.formats import spans
-from triptych.reports.stored_run import StoredRun
-from triptych.reports.tables import MISSING, PUBLISHED, Table
+from triptych.reports.table import Table
 
 
 def build_page(
-    table: Table,
-    figures: Sequence[tuple[str, go.Figure]],
     tables: Sequence[Table],
+    figures: Sequence[tuple[str, go.Figure]],
     colours: Mapping[str, str],
     home: Path,
 ) -> str:
     """Return the page as text.
 
     Args:
-        table: the comparison; its title is the page's.
-        figures: the figures below it, with their titles.
-        tables: the tables below the figures.
+        tables: the tables; the first one's title is the page's, and the figures follow it.
+        figures: the figures, with their titles.
         colours: the colour of each arm, by its label.
         home: the folder of the page, which its links start from.
     """
@@ -47,53 +44,17 @@ def build_page(
         )
         for i, (title, figure) in enumerate(figures)
     ]
-    links = {row.label: [_address(run, i, home) for run in row.runs] for i, row in enumerate(table.rows)}
-    rows = {row.label: i for i, row in enumerate(table.rows)}
+    first, *others = tables
     return ENVIRONMENT.from_string(TEMPLATE).render(
-        table=table,
+        table=first,
         figures=drawn,
-        tables=tables,
+        tables=others,
         colours=colours,
-        runs=runs_of(table.rows),
-        sources=_sources,
+        runs=runs_of(first.rows),
         spans=spans,
         home=home,
-        links=links,
-        target=lambda row, cell, span: _target(links[row.label], rows[row.label], cell, span),
         plotly=Markup(get_plotlyjs()) if drawn else None,
     )
-
-
-def _address(run: StoredRun, number: int, home: Path) -> str:
-    """Return where a run's seed or label leads: to its folder, or to the page's list of runs if it has no folder."""
-    return run.link(home) if run.has_folder else f"#runs-{number}"
-
-
-def _target(addresses: Sequence[str], number: int, cell: str, upper_header: str) -> str:
-    """Return where a measured cell leads: to its run, or to the page's list of its runs; empty for other cells."""
-    if cell in ("", MISSING) or upper_header == PUBLISHED:
-        return ""
-    return addresses[0] if len(addresses) == 1 else f"#runs-{number}"
-
-
-def _sources(run: StoredRun) -> dict[str, str]:
-    """Return where a run's figures come from. MFU is given with its peak, since it means nothing without."""
-    result = run.result or {}
-    train, data, tokenizer = (result.get(part) or {} for part in ("train", "data", "tokenizer"))
-    memory, mfu, peak = (train.get(key) for key in ("peak_memory_bytes", "mfu", "peak_flops"))
-    values = {
-        "seed": run.seed,
-        "steps": train.get("steps"),
-        "device": train.get("device"),
-        "peak memory (GB)": memory and f"{memory / 1e9:.2f}",
-        "MFU": mfu and peak and f"{100 * mfu:.1f}% of {peak / 1e12:,.3g} TFLOP/s ({train.get('peak_source')})",
-        "batches seen": data.get("token_stream"),
-        "data": data.get("fingerprint"),
-        "tokenizer": tokenizer.get("fingerprint"),
-        "config": result.get("config_hash"),
-        "triptych": result.get("version"),
-    }
-    return {name: MISSING if value is None else str(value) for name, value in values.items()}
 
 
 ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -110,7 +71,6 @@ h1 { font-size: 1.7rem; font-weight: 650; letter-spacing: -.015em; margin: 0 0 .
 h2 { font-size: 1.1rem; font-weight: 600; margin: 2.6rem 0 .7rem; }
 p, ul { margin: .4rem 0; } .faint { color: var(--faint); }
 a { color: var(--accent); text-decoration: none; } a:hover { text-decoration: underline; }
-td + td a { color: inherit; }
 .scroll { overflow: auto; max-height: 80vh; border: 1px solid var(--rule); border-radius: 8px; }
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .87rem;
   font-variant-numeric: tabular-nums; }
@@ -120,6 +80,7 @@ th, td { padding: .45rem .6rem; text-align: right; border-bottom: 1px solid var(
 tbody tr:last-child td { border-bottom: 0; }
 tbody tr:hover td { background: var(--raised); }
 td { white-space: nowrap; }
+td.prose { text-align: left; white-space: normal; min-width: 8rem; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--ground); }
 th:first-child { background: var(--raised); }
 th.blank:first-child { position: static; border-bottom: 0; }
@@ -162,30 +123,19 @@ TEMPLATE = (
 {% set i = loop.index0 %}
 {% set row = table.rows[i] if i < table.rows | length else none %}
 <tr{% if row and not row.finished %} class="unfinished"{% endif %}>
-<td>{{ label(line[0], row) }}</td>
-{% for cell in line[1:] %}
-{% set link = target(row, cell, table.cells.columns[loop.index][0]) if row else "" %}
-{% set shown = linked(cell, link) %}
-<td>{% if (i, loop.index) in table.best %}<b>{{ shown }}</b>{% else %}{{ shown }}{% endif %}</td>
+{% for cell in line %}
+{% set run = table.links[i, loop.index0] if (i, loop.index0) in table.links else none %}
+<td{% if loop.index0 in table.prose %} class="prose"{% endif %}>
+{%- if loop.first and row %}<span class="dot" style="background: {{ colours[row.label] }}"></span>{% endif %}
+{%- if run %}<a href="{{ run.link(home) }}">{{ cell }}</a>
+{%- elif (i, loop.index0) in table.best %}<b>{{ cell }}</b>
+{%- else %}{{ cell }}{% endif %}
+</td>
 {% endfor %}
 </tr>
 {% endfor %}
 </tbody></table></div>
 <ul class="notes">{% for note in table.notes %}<li>{{ note }}</li>{% endfor %}</ul>
-{% endmacro %}
-{% macro label(text, row) %}
-{% if row %}<span class="dot" style="background: {{ colours[row.label] }}"></span>{% endif %}
-{% if row and row.runs | length == 1 %}
-<a href="{{ links[row.label][0] }}">{{ text }}</a>
-{% else %}
-{{ text }}
-{% for run in (row.runs if row else []) %}
- · <a href="{{ links[row.label][loop.index0] }}">{{ run.seed }}</a>
-{% endfor %}
-{% endif %}
-{% endmacro %}
-{% macro linked(cell, link) %}
-{% if link %}<a href="{{ link }}">{{ cell }}</a>{% else %}{{ cell }}{% endif %}
 {% endmacro %}
 <!doctype html>
 <html lang="en">
@@ -201,8 +151,7 @@ TEMPLATE = (
 <body>
 <h1>{{ table.title }}</h1>
 <p class="faint">{{ runs | length }} run{{ "s" if runs | length != 1 }}, {{ table.rows | length }} row{{ "s" if
- table.rows | length != 1 }}; several seeds are mean ± standard deviation. Each figure links to its run.</p>
-<h2>Comparison</h2>
+ table.rows | length != 1 }}; several seeds are mean ± standard deviation. The runs are listed below.</p>
 {{ draw(table) }}
 {% for title, figure in figures %}
 <h2>{{ title }}</h2>
@@ -212,22 +161,6 @@ TEMPLATE = (
 <h2>{{ table.title }}</h2>
 {{ draw(table) }}
 {% endfor %}
-{% if runs %}
-<h2>Runs</h2>
-<div class="scroll"><table>
-<thead><tr><th>run</th>{% for name in sources(runs[0]) %}<th>{{ name }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for row in table.rows %}
-{% set i = loop.index0 %}
-{% for run in row.runs %}
-<tr{% if loop.first %} id="runs-{{ i }}"{% endif %}{% if not run.result %} class="unfinished"{% endif %}>
-<td><a href="{{ run.link(home) }}">{{ run.name }}</a></td>
-{% for cell in sources(run).values() %}<td>{{ cell }}</td>{% endfor %}
-</tr>
-{% endfor %}
-{% endfor %}
-</tbody></table></div>
-{% endif %}
 {% if plotly %}<script>"""
     + REPAINT
     + """</script>{% endif %}

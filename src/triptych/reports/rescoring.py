@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 
-from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from triptych.errors import UserError
 from triptych.evaluation.bleu_statistics import bleu_from_signature
-from triptych.evaluation.metrics import Bleu, ChrF, MetricScore, Ter, for_languages
+from triptych.evaluation.metrics import Bleu, ChrF, MetricScore, Ter, bleu_score, for_languages
 from triptych.evaluation.moses_bleu import MosesBleu
 from triptych.reports.stored_run import StoredRun, TranslatedText
 
 METRICS = {f"{metric.__module__}.{metric.__name__}": metric for metric in (Bleu, ChrF, Ter, MosesBleu)}
 """The metrics that can score again, by the ``_target_`` of their configuration."""
+
+DEFAULTS = {"chrf": CHRF, "ter": TER}
+"""sacreBLEU's metrics that a run whose config names no metric was scored with, apart from BLEU."""
 
 MARKS_OF_VERSIONS = {"sacrebleu": "version", "sacremoses": "sacremoses"}
 """What stands before a library's version in a signature, by the library."""
@@ -25,7 +28,7 @@ def rescore(run: StoredRun, name: str, signature: str, text: TranslatedText) -> 
 
     Args:
         run: the run, whose config has the settings. Runs of triptych 0.1 have none: their BLEU follows the signature,
-            and their chrF has sacreBLEU's defaults.
+            and their chrF and TER have sacreBLEU's defaults.
         name: the name of the metric in the run's result.
         signature: the signature that the result has.
         text: what to score.
@@ -66,12 +69,10 @@ def _target_language(run: StoredRun) -> str:
 
 
 def _rescore_by_signature(name: str, signature: str, text: TranslatedText) -> MetricScore | None:
-    metric: BLEU | CHRF
     if name == "bleu":
-        metric = bleu_from_signature(signature)
-    elif name == "chrf":
-        metric = CHRF()
-    else:
+        return bleu_score(bleu_from_signature(signature), text.translations, text.references)
+    if name not in DEFAULTS:
         return None
+    metric = DEFAULTS[name]()
     score = metric.corpus_score(text.translations, [text.references]).score
     return MetricScore(score, metric.get_signature().format())

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import ScoredTexts
 from triptych.reports.statistics.randomization import TRIALS, random_seed, randomized_p
 from triptych.reports.stored_run import StoredRun
-from triptych.reports.tables import MISSING, Table
+from triptych.reports.table import MISSING, Table, make_cells
 
 MIN_DIFFERING_SENTENCES = 10
 """Minimum number of sentences that must differ before p is reported. With few differences even a tiny one looks
@@ -93,7 +92,6 @@ def compare_models(rows: Sequence[ArmRow], base: ArmRow, texts: ScoredTexts) -> 
     if not any(found.values()):
         return None
     cells = [[row.label, *_cells(found.get(row.label), row is base)] for row in rows]
-    header = pd.MultiIndex.from_tuples([("", name) for name in ("model", "Δ BLEU", "p", "seeds")])
     notes = [
         f"p of the trained models against those of {base.label}: paired approximate randomisation of sentences "
         f"({TRIALS:,} trials, random seed {random_seed()}, two-sided), over the seeds that both arms have. A "
@@ -103,7 +101,9 @@ def compare_models(rows: Sequence[ArmRow], base: ArmRow, texts: ScoredTexts) -> 
         "This test says nothing of the architectures: two trainings of one architecture that differ in their seed "
         "alone can have p < 0.05.",
     ]
-    return Table(f"These trained models, {texts.test_set}", pd.DataFrame(cells, columns=header), notes, rows)
+    return Table(
+        f"These trained models, {texts.test_set}", make_cells(("model", "Δ BLEU", "p", "seeds"), cells), notes, rows
+    )
 
 
 def _cells(test: ModelDifference | None, is_base: bool) -> list[str]:

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,8 @@ def other_scores(scores: Mapping[str, Any]) -> dict[str, float]:
     """
     details = scores.get("bleu_details") or {}
     found = {f"bleu_{key}": details.get(key) for key in ("brevity_penalty", "length_ratio")}
+    if precisions := details.get("precisions"):
+        found["bleu_precision"] = geometric_mean(precisions) if all(precisions) else 0.0
     found |= {key: scores.get(key) for key in OTHER_SCORES}
     if "length_penalty_tuned" in scores:
         common = scores.get("at_common_penalty") or {}

@@ -1,9 +1,7 @@
-"""What a study declares about its arms, and the figures that the literature reports for them."""
+"""What a study declares about its arms."""
 
 from __future__ import annotations
 
-import csv
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,6 @@ from typing import Any
 
 import yaml
 
-import triptych
 from triptych.config.claims import check_claim
 from triptych.config.search_path import conf_dir
 from triptych.errors import UserError, require_one_of
@@ -20,12 +17,8 @@ from triptych.reports.statistics.verdict import Expectation
 from triptych.reports.stored_run import StoredRun
 from triptych.sweeps.arms import Arm
 
-EXPERIMENTS = Path(triptych.__file__).parents[2] / "experiments"
-"""The studies of a checkout. An installed wheel has none, so its reports have no published figures."""
 VARIABLE = ("tokens", "search")
 """What a study may vary on purpose although a fair comparison would refuse it."""
-REQUIRED_COLUMNS = ("arm", "source", "set_up")
-"""Columns of every ``published.csv``. Each other column is a figure, and its header says which."""
 
 
 @dataclass(frozen=True)
@@ -73,25 +66,6 @@ class Study:
     claims: tuple[Claim, ...] = ()
 
 
-@dataclass(frozen=True)
-class Published:
-    """The figures that the literature reports for a study.
-
-    Attributes:
-        header: the name of each figure.
-        cells: the figures of each arm as they were published, blank where they were not.
-        notes: the source and the set-up of the figures, a line each.
-    """
-
-    header: tuple[str, ...]
-    cells: Mapping[str, tuple[str, ...]]
-    notes: tuple[str, ...]
-
-    def beside(self, arm: str) -> tuple[str, ...]:
-        """Return the figures of one arm, blank where there are none."""
-        return self.cells.get(arm, ("",) * len(self.header))
-
-
 def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Study:
     """Return the study that the arms name, or else the runs, or else the path ``experiments/<study>/results/<scale>``.
 
@@ -130,42 +104,6 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     )
 
 
-def read_published(folder: Path, study: Study) -> Published:
-    """Read the ``published.csv`` of a study.
-
-    For a folder in the ``results`` of a study it is that study's file, for any other folder the checkout's.
-
-    Raises:
-        UserError: the file has a mistake.
-    """
-    home = study_folder(folder) if is_result(folder) else EXPERIMENTS / (study.name or "")
-    path = home / "published.csv"
-    if study.name is None or not path.is_file():
-        return Published((), {}, ())
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, restval="")
-        try:
-            lines, header = list(reader), reader.fieldnames or ()
-        except ValueError as error:
-            raise UserError(f"{path} cannot be read ({error}); it is a table in UTF-8.") from error
-    for column in REQUIRED_COLUMNS:
-        if column not in header:
-            raise UserError(f"{path} has no column {column}; it needs {', '.join(REQUIRED_COLUMNS)} and its figures.")
-    figures = tuple(name for name in header if name not in REQUIRED_COLUMNS)
-    cells: dict[str, tuple[str, ...]] = {}
-    sources: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for number, line in enumerate(lines, start=2):
-        arm = line["arm"].strip()
-        if not arm or arm in cells or not line["source"].strip() or None in line:
-            raise UserError(
-                f"row {number} of {path} ({arm or 'no arm'}) must have an arm of its own, a source, and no more cells "
-                f"than the {len(header)} columns."
-            )
-        cells[arm] = tuple(line[name].strip() for name in figures)
-        sources[line["source"].strip(), line["set_up"].strip()].append(arm)
-    return Published(figures, cells, tuple(_notes(sources)))
-
-
 def _present_node(name: str | None) -> dict[str, Any]:
     """Return the ``study`` of ``conf/experiment/<name>.yaml``, empty if there is no such file."""
     path = conf_dir() / "experiment" / f"{name}.yaml"
@@ -189,15 +127,6 @@ def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:
 def subfolders(folder: Path) -> list[str]:
     """Return the names of the folders in a folder, in alphabetical order, without the hidden ones."""
     return sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-
-
-def _notes(sources: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
-    """Return a note for each source and set-up, with the names of its arms if there are several."""
-    notes = []
-    for source, arms in sources.items():
-        whose = f" ({', '.join(arms)})" if len(sources) > 1 else ""
-        notes.append(f"Published{whose}: {'; '.join(filter(None, source)).rstrip('.')}.")
-    return notes
 
 
 def is_result(folder: Path) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import pandas as pd
-
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import Comparisons
 from triptych.reports.differences import show
@@ -14,7 +12,7 @@ from triptych.reports.statistics.difference import LEVEL
 from triptych.reports.statistics.verdict import Judgement, Verdict, judge_claim
 from triptych.reports.stored_run import StoredRun, test_sets
 from triptych.reports.study import Claim, Study
-from triptych.reports.tables import MISSING, Table
+from triptych.reports.table import MISSING, Table, keep_columns, make_cells
 
 TITLE = "Verdicts"
 NOT_MEASURED = Judgement(Verdict.INCONCLUSIVE, "not measured")
@@ -35,13 +33,21 @@ def judge_claims(
         return None
     by_arm = {row.arm: row for row in reversed(rows)}
     cells = [_line(claim, study, by_arm, runs, compared) for claim in study.claims]
-    interval = f"Δ [{1 - LEVEL:.0%} interval]"
-    header = [("", name) for name in ("claim", "verdict", "measure", interval, f"BLEU {interval}")]
+    interval = f"[{1 - LEVEL:.0%} interval]"
+    header = ["claim", "verdict", "measure", f"Δ {interval}", f"Δ BLEU {interval}"]
+    named = {line[2] for line in cells} - {MISSING}
     notes = [
         "Δ: the claim's arm minus the arm that it is compared with. The interval alone decides: held or opposite if it "
         "excludes zero, equivalent if an equivalence test says so, else inconclusive."
     ]
-    return Table(TITLE, pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(header)), notes)
+    if len(named) > 1:
+        return Table(TITLE, make_cells(header, cells), notes, prose=frozenset({0, 1, 2}), optional=(4,))
+    # One measure for all claims needs no column.
+    notes.insert(0, f"Measure: {named.pop() if named else MISSING}.")
+    del header[2]
+    cells = [[*line[:2], *line[3:]] for line in cells]
+    table = Table(TITLE, make_cells(header, cells), notes, prose=frozenset({0, 1}), optional=(3,))
+    return table if any(line[3] for line in cells) else keep_columns(table, (0, 1, 2))
 
 
 def claim_pairs(study: Study) -> set[frozenset[str]]:
@@ -59,7 +65,8 @@ def _line(
     measure = _measure(claim, study, runs)
     bleu = find_measure("bleu", claim.test_set or test_sets(runs)[0])
     row, base = by_arm.get(claim.arm), by_arm.get(claim.reference)
-    label = f"{claim.claim} ({claim.arm} against {claim.reference})"
+    names = [found.label if found else arm for found, arm in ((row, claim.arm), (base, claim.reference))]
+    label = f"{claim.claim} ({names[0]} against {names[1]})"
     named = MISSING if measure is None else _described(measure)
     if row is None or base is None or measure is None or not compared(measure).can_compare(row, base):
         return [label, str(NOT_MEASURED), named, MISSING, MISSING]

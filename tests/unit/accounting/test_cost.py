@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from triptych.accounting.cost import training_cost
-from triptych.accounting.flops import flops_6nd, mfu, training_flops
+from triptych.accounting.flops import mfu, training_flops
 from triptych.accounting.parameters import count_parameters
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
@@ -55,11 +55,6 @@ def test_training_flops_are_three_forward_passes_of_every_pair() -> None:
     assert training_flops(Counted(), {(2, 4, True): 2, (4, 3, False): 1}) == 3 * (2004 + 3603 + 2004)
 
 
-def test_6nd_gives_the_published_figure() -> None:
-    # An encoder-decoder of 60M non-embedding parameters, trained on 4.37B tokens.
-    assert flops_6nd(60_000_000, 4_370_000_000) == pytest.approx(1.57e18, rel=0.003)
-
-
 def test_mfu() -> None:
     assert mfu(flops=3e12, seconds=2.0, peak=5e12) == pytest.approx(0.3)
     for seconds, peak in ((0.0, 1.0), (1.0, 0.0)):
@@ -74,7 +69,6 @@ def test_the_cost_of_a_training(monkeypatch: pytest.MonkeyPatch) -> None:
     flops = 3 * (2004 + 3603 + 2004)
     assert training_cost(Counted(), pairs, device=device, **settings) == {
         "flops": flops,
-        "flops_6nd": 6 * 16 * 20,
         "seconds": 4.0,
         "tokens_per_second": 5.0,
         "device": "NVIDIA A100-SXM4-80GB",

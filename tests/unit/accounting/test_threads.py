@@ -46,20 +46,24 @@ def test_cores_are_those_that_the_process_may_run_on() -> None:
         os.sched_setaffinity(0, allowed)
 
 
-@pytest.mark.parametrize(("chosen", "expected"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_the_command_line_chooses_how_threads_wait_before_torch_is_there(chosen: str | None, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, "1000"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "None"),
+        ({"GOMP_SPINCOUNT": "5"}, "5"),
+    ],
+)
+def test_the_command_line_chooses_how_threads_wait_before_torch_is_there(chosen: dict[str, str], expected: str) -> None:
     """OpenMP reads the environment once, when torch is imported."""
     program = (
         "import os, sys; from triptych import __main__ as program\n"
-        "program.main = lambda: print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)\n"
+        "program.main = lambda: print(os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules)\n"
         "program.run()"
     )
-    environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
+    variables = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    environment = {key: value for key, value in os.environ.items() if key not in variables}
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**environment, **({"OMP_WAIT_POLICY": chosen} if chosen else {})},
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", program], env=environment | chosen, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [expected, "False"]

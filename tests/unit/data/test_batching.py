@@ -23,6 +23,7 @@ from triptych.data.corpus import ToyCorpus
 from triptych.data.datamodule import TranslationData
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.stored_batches import collate
+from triptych.data.subword_sampling import SubwordSampler
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
 
@@ -230,6 +231,14 @@ def test_sampling_draws_new_pieces_of_the_same_text(corpus: ToyCorpus, cache: Pa
     assert sum(len(drawn[i]) > len(plain[i]) for i in drawn) > 50
     for ids in (plain, drawn):
         assert trained.decode([ids[i].tolist() for i in range(60)], "tgt") == corpus.splits["train"].tgt
+
+
+@pytest.mark.filterwarnings("error")
+def test_text_without_a_longest_line_is_sampled_too(corpus: ToyCorpus, cache: Path) -> None:
+    trained = tokenizer(corpus, cache, 0.3)
+    unlimited = store.prepare(corpus, trained, cache, None, None)["train"]
+    assert unlimited.max_length is None
+    assert (SubwordSampler(trained, corpus.splits["train"], unlimited).growth > 1.1).all()
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -21,10 +21,11 @@ from triptych.reports.measures import find_measure, primary_measure
 from triptych.reports.reader import find_arms, find_runs
 from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.reports.study import Study, find_study
-from triptych.reports.study_page import write_verdicts
-from triptych.reports.tables import MISSING, Table
+from triptych.reports.study_page import write_tables
+from triptych.reports.table import MISSING, Table
 
 NO_STUDY = Study(None, None, frozenset(), ())
+BLEU = find_measure("bleu", "toy")
 CLAIMS = [
     {"claim": "Small keys hurt", "arm": "B1", "expect": "worse"},
     {"claim": "Small keys help", "arm": "B1", "expect": "better", "measure": "loss"},
@@ -92,15 +93,13 @@ def test_with_one_seed_there_is_neither_interval_nor_verdict(tmp_path: Path) -> 
     make_run(tmp_path, "b", lines=spoilt(0.4))
     found = analysed(tmp_path, NO_STUDY)
     assert not found.has_seeds
-    assert found.leaders == {"toy": None}
+    assert found.leader(BLEU) is None
     bleu = found.differences[-1]
     line = by_label(bleu).loc["b"]
     assert line["verdict"] == "inconclusive: one seed"
     assert "[" not in line["Δ [95% interval]"]
     assert "there is no interval" in bleu.notes[1]
     assert found.of_seeds == []
-    titles = [table.title for table in report(tmp_path).main_tables]
-    assert titles[1:] == ["Differences, validation loss", "Differences, BLEU, toy", "These trained models, toy"]
 
 
 def test_with_seeds_tests_of_models_stand_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,13 +118,13 @@ def test_with_seeds_tests_of_models_stand_apart(tmp_path: Path, capsys: pytest.C
 
 def test_only_an_arm_that_is_ahead_of_all_others_leads(tmp_path: Path) -> None:
     make_seeds(tmp_path, "a", [1.5, 1.5, 1.5], share=0.02)
-    assert analysed(tmp_path, NO_STUDY).leaders == {"toy": None}, "there is no other"
+    assert analysed(tmp_path, NO_STUDY).leader(BLEU) is None, "there is no other"
     make_seeds(tmp_path, "b", [1.5, 1.5, 1.5], share=0.6)
-    leader = analysed(tmp_path, NO_STUDY).leaders["toy"]
+    leader = analysed(tmp_path, NO_STUDY).leader(BLEU)
     assert leader is not None
     assert leader.arm == "a"
     make_seeds(tmp_path, "c", [1.5, 1.5, 1.5], share=0.021)
-    assert analysed(tmp_path, NO_STUDY).leaders == {"toy": None}, "c is as good"
+    assert analysed(tmp_path, NO_STUDY).leader(BLEU) is None, "c is as good"
 
 
 def test_the_best_is_bold_where_its_intervals_say_so(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_the_best_is_bold_where_its_intervals_say_so(tmp_path: Path) -> None:
     main([str(tmp_path)])
     text = (tmp_path / "report.md").read_text()
     assert f"| **{rows_of(tmp_path)[0].bleu('toy'):.2f} ± " in text
-    assert "Bold: the best BLEU of a test set, if the 95% intervals" in text
+    assert "Bold: best of its column, if its intervals against all other arms exclude zero." in text
 
 
 def test_arms_of_other_sentences_are_not_compared_in_bleu(tmp_path: Path) -> None:
@@ -188,9 +187,9 @@ def test_claims_are_judged_by_the_intervals(tmp_path: Path) -> None:
         "One head is as good (A1 against B1)",
     ]
     assert list(lines["verdict"]) == ["held", "opposite", "inconclusive: not measured"]
-    assert list(lines["measure"]) == ["validation loss (nats a token)"] * 3
+    assert table.notes[0] == "Measure: validation loss (nats a token)."
     assert lines.iloc[0]["Δ [95% interval]"].startswith("+0.200 [+0.1")
-    assert lines.iloc[0]["BLEU Δ [95% interval]"].startswith("+0.00 [−")
+    assert lines.iloc[0]["Δ BLEU [95% interval]"].startswith("+0.00 [−")
     main([str(tmp_path)])
     assert "## Verdicts" in (tmp_path / "report.md").read_text()
 
@@ -232,21 +231,21 @@ def test_a_studys_page_has_the_verdicts_of_its_report(tmp_path: Path) -> None:
     page.write_text("# Page\n")
     made = report(home)
     verdicts = made.analysis.verdicts
-    write_verdicts(home, verdicts)
+    write_tables(home, {"verdicts": verdicts})
     assert page.read_text() == "# Page\n", "without marks a page stays as it is"
     begin, end = "<!-- verdicts toy: written by triptych report -->", "<!-- end of verdicts toy -->"
     page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
     made.write()
     text = page.read_text()
     assert text.startswith(f"before\n{begin}\n\n| claim | verdict |")
-    assert "| Small keys hurt (B1 against base) | held | validation loss (nats a token) | +0.200 " in text
+    assert "| Small keys hurt (B1 against base) | held | +0.200 " in text
     assert "old" not in text
     assert text.endswith(f"\n\n{end}\nafter\n")
-    write_verdicts(home, verdicts)
+    write_tables(home, {"verdicts": verdicts})
     assert page.read_text() == text
     page.write_text(f"{begin}\n")
     with pytest.raises(UserError, match="must have the two lines"):
-        write_verdicts(home, verdicts)
+        write_tables(home, {"verdicts": verdicts})
 
 
 class WithNats(ScoredTexts):

@@ -19,7 +19,7 @@ from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.comparisons import ScoredTexts
 from triptych.reports.significance import PairedTests, compare_models
 from triptych.reports.statistics.randomization import TRIALS, random_seed, randomized_p
-from triptych.reports.tables import MISSING
+from triptych.reports.table import MISSING
 
 SIGNATURE = corpus_scores(REFERENCES, REFERENCES)["bleu_signature"]
 

@@ -1,0 +1,88 @@
+"""Measure what a training keeps of its speed beside a process that keeps one core busy.
+
+    python -m benchmarks.busy [--turns 3] [--steps 300]
+
+A training has all cores; on two cores it should keep at least ``WANTED`` of its speed. Each turn trains alone and
+beside the busy process, with threads that wait in each way of ``WAYS``. Prints and writes to
+benchmarks/results/busy.json the tokens per second and the medians of the turns' ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results" / "busy.json"
+WANTED = 0.45
+"""Least share of its speed that a training on two cores keeps."""
+WAYS = {
+    "default": {},
+    "never spins": {"OMP_WAIT_POLICY": "PASSIVE"},
+    "always spins": {"OMP_WAIT_POLICY": "ACTIVE"},
+}
+"""Ways in which idle threads wait for each other, with the variables that choose them. The default is triptych's."""
+
+
+@contextmanager
+def busy_process(runs: bool) -> Iterator[None]:
+    """Keep one core busy until the end of the context, if it runs at all."""
+    if not runs:
+        yield
+        return
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def tokens_per_second(way: str, beside: bool, steps: int, folder: Path) -> float:
+    """Train a Transformer at the toy scale and return its speed."""
+    command = [sys.executable, "-m", "triptych", "train", "model=transformer", "scale=toy", f"budget.steps={steps}"]
+    command += [f"validation.every={steps}", "data.test=20", "data.test_long=20", f"cache={folder / 'cache'}"]
+    with tempfile.TemporaryDirectory(dir=folder) as output, busy_process(beside):
+        subprocess.run([*command, f"output={output}"], check=True, capture_output=True, env=os.environ | WAYS[way])
+        (result,) = Path(output).rglob("result.json")
+        return float(json.loads(result.read_text())["train"]["tokens_per_second"])
+
+
+def median_ratio(values: list[float], others: list[float]) -> float:
+    """Return the median of the turns' ratios."""
+    return statistics.median(one / other for one, other in zip(values, others, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure a training beside a busy process.")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=300)
+    arguments = parser.parse_args()
+    alone: dict[str, list[float]] = {way: [] for way in WAYS}
+    beside: dict[str, list[float]] = {way: [] for way in WAYS}
+    with tempfile.TemporaryDirectory() as folder:
+        tokens_per_second("default", False, 2, Path(folder))  # prepares the text
+        for _ in range(arguments.turns):
+            for way in WAYS:
+                alone[way].append(tokens_per_second(way, False, arguments.steps, Path(folder)))
+                beside[way].append(tokens_per_second(way, True, arguments.steps, Path(folder)))
+    found = {
+        "wanted": WANTED,
+        "tokens_per_second": {"alone": alone, "beside": beside},
+        "kept": {way: median_ratio(beside[way], alone[way]) for way in WAYS},
+        "of_always_spinning": {way: median_ratio(alone[way], alone["always spins"]) for way in WAYS},
+    }
+    shown = json.dumps(found, indent=2)
+    print(shown)
+    RESULTS.write_text(shown + "\n")
+
+
+if __name__ == "__main__":
+    main()

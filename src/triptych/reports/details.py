@@ -1,0 +1,134 @@
+"""The tables below the first: costs, further measures, runs, validation metrics by step, BLEU by source length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from triptych.reports.arm_rows import ArmRow, runs_of
+from triptych.reports.columns import (
+    VALIDATION,
+    Column,
+    average_seeds,
+    cost_columns,
+    print_cell,
+    score_columns,
+)
+from triptych.reports.stored_run import StoredRun
+from triptych.reports.table import MISSING, Table, make_cells
+
+
+def costs(rows: Sequence[ArmRow]) -> Table:
+    """Return what each arm cost: parameters, tokens, FLOPs, time and speed."""
+    return _tabulate("Costs", rows, cost_columns(runs_of(rows)))
+
+
+def measures(rows: Sequence[ArmRow], test_set: str) -> Table:
+    """Return every measure of a test set, and of the validation set."""
+    return _tabulate(f"Measures, {test_set}", rows, [*score_columns(runs_of(rows), test_set), *VALIDATION])
+
+
+def _tabulate(title: str, rows: Sequence[ArmRow], columns: Sequence[Column]) -> Table:
+    """Return a table of figures. A figure that chance does not change stands in a sentence if all arms share it."""
+    lines = average_seeds(rows).to_dict("records")
+    found = [[print_cell(line, column) for line in lines] for column in columns]
+    finished = [i for i, row in enumerate(rows) if row.finished]
+    shown, equal = [], []
+    for column, figures in zip(columns, found, strict=True):
+        values = {figures[i] for i in finished}
+        if values <= {MISSING}:
+            continue
+        if len(values) == 1 and len(finished) > 1 and not column.measured:
+            equal.append(f"{column.header} {values.pop()}")
+        else:
+            shown.append((column.header, figures))
+    cells = [[row.label, *(figures[i] for _, figures in shown)] for i, row in enumerate(rows)]
+    notes = [f"Equal for all arms: {'; '.join(equal)}."] if equal else []
+    return Table(title, make_cells(["model", *(header for header, _ in shown)], cells), notes, rows)
+
+
+def list_runs(rows: Sequence[ArmRow]) -> Table:
+    """Return the runs of each arm, a line each, with links and what their figures come from."""
+    runs = [(row, run) for row in rows for run in row.runs]
+    sources = [_sources(run) for _, run in runs]
+    names = list(sources[0]) if sources else []
+    cells = [[row.label, run.name, *source.values()] for (row, run), source in zip(runs, sources, strict=True)]
+    links = {(i, 1): run for i, (_, run) in enumerate(runs)}
+    prose = frozenset({0, 1, *(2 + names.index(name) for name in ("device", "MFU") if name in names)})
+    table = make_cells(["model", "run", *names], cells)
+    return Table("Runs", table, rows=[row for row, _ in runs], prose=prose, links=links)
+
+
+def _sources(run: StoredRun) -> dict[str, str]:
+    """Return where a run's figures come from. MFU is given with its peak, since it means nothing without."""
+    result = run.result or {}
+    train, data, tokenizer = (result.get(part) or {} for part in ("train", "data", "tokenizer"))
+    memory, mfu, peak = (train.get(key) for key in ("peak_memory_bytes", "mfu", "peak_flops"))
+    values = {
+        "seed": run.seed,
+        "steps": train.get("steps"),
+        "device": train.get("device"),
+        "peak memory (GB)": memory and f"{memory / 1e9:.2f}",
+        "MFU": mfu and peak and f"{100 * mfu:.1f}% of {peak / 1e12:,.3g} TFLOP/s ({train.get('peak_source')})",
+        "batches seen": (data.get("token_stream") or "")[:16] or None,
+        "data": data.get("fingerprint"),
+        "tokenizer": tokenizer.get("fingerprint"),
+        "config": result.get("config_hash"),
+        "triptych": result.get("version"),
+    }
+    return {name: MISSING if value is None else str(value) for name, value in values.items()}
+
+
+def validation(rows: Sequence[ArmRow], metric: str, title: str, form: str) -> Table | None:
+    """Return a validation metric by step, the mean over an arm's seeds; None if no run has logged it.
+
+    Args:
+        rows: the arms; each that has the metric is a line.
+        metric: ``loss`` or ``bleu``.
+        title: the heading.
+        form: how Python prints a value.
+
+    Returns:
+        At most eight steps, a column each, the last step among them.
+    """
+    curves = {
+        row.label: pd.concat([run.curve(metric) for run in row.runs]).groupby("step")["value"].mean()
+        for row in rows
+        if row.runs
+    }
+    frame = pd.DataFrame({label: curve for label, curve in curves.items() if len(curve)}).T
+    if frame.empty:
+        return None
+    every = -(-len(frame.columns) // 8)
+    frame = frame[frame.columns[::-1][::every][::-1]]
+    cells = [
+        [label, *(MISSING if pd.isna(value) else format(value, form) for value in line)]
+        for label, line in zip(frame.index, frame.to_numpy(), strict=True)
+    ]
+    header = ["model", *(f"step {int(step):,}" for step in frame.columns)]
+    return Table(title, make_cells(header, cells), rows=[row for row in rows if row.label in frame.index])
+
+
+def bleu_by_length(rows: Sequence[ArmRow], test_set: str) -> Table | None:
+    """Return the BLEU of each range of source lengths (in words), the mean over an arm's seeds.
+
+    The last line has the number of sentences. None if no run has such figures, or there is only one range.
+    """
+    found = {
+        row.label: pd.DataFrame(parts).dropna(subset="bleu")
+        for row in rows
+        if (parts := [part for run in row.finished for part in run.tests.get(test_set, {}).get("by_length") or []])
+    }
+    if not found:
+        return None
+    ranges = pd.concat(found.values()).drop_duplicates("label").sort_values("low")
+    if len(ranges) < 2:
+        return None
+    cells = []
+    for label, frame in found.items():
+        means = frame.groupby("label")["bleu"].mean().reindex(ranges["label"])
+        cells.append([label, *(MISSING if pd.isna(mean) else f"{mean:.2f}" for mean in means)])
+    cells.append(["sentences", *(f"{count:,}" for count in ranges["sentences"])])
+    header = make_cells(["words", *ranges["label"]], cells)
+    return Table(f"BLEU by source length, {test_set}", header, rows=[row for row in rows if row.label in found])

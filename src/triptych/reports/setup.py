@@ -1,0 +1,154 @@
+"""How the figures of a report were made: in short below its first table, in full as a table of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from triptych.decoding.choices import EXACT
+from triptych.reports.arm_rows import ArmRow
+from triptych.reports.columns import score_header
+from triptych.reports.comparability import share_stream, stream_of
+from triptych.reports.stored_run import StoredRun, metric_names, test_sets
+from triptych.reports.study import Study
+from triptych.reports.table import MISSING, Table, make_cells
+
+
+def failures(rows: Sequence[ArmRow]) -> list[str]:
+    """Return why runs failed, a sentence each."""
+    return [reason for row in rows for reason in row.failures]
+
+
+def in_short(runs: Sequence[StoredRun]) -> list[str]:
+    """Return what is equal for all arms, in a few sentences: the budget, the tokens, the test sentences, the search."""
+    seeds = _seeds(runs)
+    found = [f"± is the standard deviation over {len(seeds)} seeds."] if len(seeds) > 1 else []
+    found += [*_budgets(runs), *_tokens([run for run in runs if run.result]).values()]
+    searches: dict[str, list[str]] = {}
+    for name, scores in _scores(runs).items():
+        searches.setdefault(_search(scores), []).append(name)
+    found += [f"{' and '.join(names)}: {search}." for search, names in searches.items()]
+    return [" ".join(found)] if found else []
+
+
+def set_up(runs: Sequence[StoredRun], study: Study) -> Table:
+    """Return every setting that says how the figures were made, a line each."""
+    finished = [run for run in runs if run.result]
+    lines = [("seeds", ", ".join(map(str, seeds)))] if (seeds := _seeds(runs)) else []
+    lines += [("training", sentence) for sentence in _budgets(runs)]
+    lines += _tokens(finished).items()
+    adopted = sum("weights_of" in (run.result or {}) for run in finished)
+    if adopted:
+        lines.append(
+            (
+                "shared trainings",
+                f"{adopted} of {len(finished)} runs have the weights of another (weights_of in result.json), trained "
+                "once: the costs and the curve of that training stand in each of their rows.",
+            )
+        )
+    versions = [(run.result or {}).get("versions", {}) for run in finished]
+    sources = {found.get(key) for found in versions for key in ("source", "started_by")} - {None}
+    if len(sources) > 1:
+        lines.append(("code", f"The runs are of {len(sources)} versions of the code (versions in result.json)."))
+    for name, scores in _scores(runs).items():
+        lines.append((name, f"{_search(scores)}."))
+    lines += all_signatures(runs)
+    lines += [("unlike what was published", f"{text.rstrip('.')}.") for text in study.deviations]
+    return Table("Set-up", make_cells(["setting", "value"], lines), prose=frozenset({0, 1}))
+
+
+def all_signatures(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:
+    """Return the signature of each metric, after the names of its test set and the metric."""
+    found = []
+    for name, scores in _scores(runs).items():
+        for metric in metric_names(runs, name):
+            key = f"{metric}_signature"
+            found.append((f"{name}, {score_header(metric)}", _values([one for one in scores if key in one], key)))
+    return found
+
+
+def unequal_seeds(rows: Sequence[ArmRow]) -> list[str]:
+    """Return which seeds each arm has, if the arms do not all have the same."""
+    seeds = {row.label: sorted({run.seed for run in row.finished if run.seed is not None}) for row in rows}
+    listed = "; ".join(f"{label} {', '.join(map(str, each))}" for label, each in seeds.items() if each)
+    differ = len({tuple(each) for each in seeds.values() if each}) > 1
+    return [f"The arms differ in their seeds: {listed}."] if differ else []
+
+
+def _seeds(runs: Sequence[StoredRun]) -> list[int]:
+    """Return the seeds of the finished runs, in order."""
+    return sorted({run.seed for run in runs if run.result and run.seed is not None})
+
+
+def _budgets(runs: Sequence[StoredRun]) -> list[str]:
+    """Return the budget and the batch of all runs, or each different one, as a sentence."""
+    found = " or ".join(dict.fromkeys(filter(None, map(_budget, runs))))
+    return [f"{found[0].upper()}{found[1:]}."] if found else []
+
+
+def _scores(runs: Sequence[StoredRun]) -> dict[str, list[Mapping[str, object]]]:
+    """Return the scores of all runs, by test set."""
+    return {name: [run.tests[name] for run in runs if name in run.tests] for name in test_sets(runs)}
+
+
+def _search(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return how many sentences were translated, and by which search."""
+    return (
+        f"{_sentences(scores)} sentences, beam {_values(scores, 'beam_size')}, "
+        f"length penalty {_penalties(scores)}{_stop(scores)}"
+    )
+
+
+def _sentences(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return the number of sentences of all scores, or each different one."""
+    found = dict.fromkeys(score.get("sentences") for score in scores)
+    return " or ".join(f"{count:,}" if isinstance(count, int) else MISSING for count in found)
+
+
+def _tokens(finished: Sequence[StoredRun]) -> dict[str, str]:
+    """Return whether runs that share a seed were trained on the same tokens, and whether they share a tokenizer."""
+    first: dict[int | None, StoredRun] = {}
+    pairs = [(run, first.setdefault(run.seed, run)) for run in finished]
+    if len(pairs) == len(first):
+        return {}
+    found = {}
+    if all(stream_of(run) == stream_of(other) for run, other in pairs):
+        found["tokens"] = "Every run of a seed was trained on the same tokens in the same order."
+    elif all(share_stream(run, other) for run, other in pairs):
+        found["tokens"] = "Equal FLOPs: of two runs of a seed, one was trained on the beginning of the other's tokens."
+    else:
+        found["tokens"] = "The runs were NOT all trained on the same tokens in the same order (see result.json)."
+    if len({str((run.result or {}).get("tokenizer")) for run in finished}) > 1:
+        found["tokenizers"] = (
+            "The runs do not share a tokenizer, so figures that are counted in pieces (perplexity, loss, sentence BLEU "
+            "over pieces) cannot be compared."
+        )
+    return found
+
+
+def _budget(run: StoredRun) -> str:
+    """Return a run's budget and batch in words, such as ``1,200 steps, 4,096 padded tokens a batch``."""
+    given = {key: value for key, value in (run.config.get("budget") or {}).items() if value is not None}
+    batch = run.config.get("batch") or {}
+    parts = [f"{value:.3g} FLOPs" if key == "flops" else f"{value:,} {key}" for key, value in given.items()]
+    parts += [f"{batch['tokens']:,} padded tokens a batch"] if "tokens" in batch else []
+    parts += [f"{batch['accumulate']} batches a step"] if batch.get("accumulate", 1) > 1 else []
+    return ", ".join(parts)
+
+
+def _stop(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return when the search of a sentence ended, empty if that was when no better translation could come."""
+    found = dict.fromkeys(str(score.get("stop", EXACT)) for score in scores)
+    return "" if list(found) == [EXACT] else f", search.stop={' or '.join(found)}"
+
+
+def _penalties(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return the length penalty of all scores, or each different one, and whether each run has tuned its own."""
+    if not all("length_penalty_tuned" in score for score in scores):
+        return _values(scores, "length_penalty")
+    ordered = sorted(scores, key=lambda score: float(str(score["length_penalty"])))
+    return f"{_values(ordered, 'length_penalty')}, tuned for each run by BLEU on validation sentences"
+
+
+def _values(scores: Sequence[Mapping[str, object]], key: str) -> str:
+    """Return the value that all scores have under a key, or each different value if a study varies it."""
+    return " or ".join(dict.fromkeys(str(score.get(key, MISSING)) for score in scores))

@@ -1,0 +1,156 @@
+"""Lay out tables for a terminal, so that no word is broken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from textwrap import wrap
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from triptych.reports.table import Table, keep_columns
+
+GAP = 2
+"""Blanks between two columns."""
+COMFORT = 34
+"""Width from which a cell of prose is broken between words before a column is left out."""
+NOTES = 100
+"""Greatest width of the sentences below a table."""
+
+
+def print_table(table: Table, console: Console, *, whole: bool = False) -> None:
+    """Print a table and its notes.
+
+    A terminal that is too narrow leaves out the table's optional columns, and says so. If that is not enough, the other
+    columns follow in further parts. A pipe or a file has no width, so nothing is left out.
+
+    Args:
+        table: the table.
+        console: where to print it.
+        whole: whether to print the optional columns in any case.
+    """
+    narrow = console.is_terminal or "COLUMNS" in os.environ
+    width = console.width if narrow else 10_000
+    fitting = table if whole else leave_out_optional(table, width)
+    console.print(Text(table.title, style="bold"))
+    for part in split(fitting, width):
+        widths = _fit(part, width)
+        with _widened(console, _total(widths)):
+            console.print(to_rich(part, widths))
+    console.print()
+    with _widened(console, min(width, NOTES)):
+        for note in [*table.notes, *_left_out(table, fitting)]:
+            console.print(Text(note))
+    console.print()
+
+
+@contextmanager
+def _widened(console: Console, width: int) -> Iterator[None]:
+    """Let a console have a width of its own, so that it breaks and cuts nothing."""
+    before = console.width
+    console.width = width
+    try:
+        yield
+    finally:
+        console.width = before
+
+
+def leave_out_optional(table: Table, width: int) -> Table:
+    """Return the table without as many of its optional columns as a width has no room for."""
+    columns = list(range(table.cells.shape[1]))
+    for column in table.optional:
+        if _comfortable(keep_columns(table, columns)) <= width:
+            break
+        columns.remove(column)
+    return keep_columns(table, columns)
+
+
+def split(table: Table, width: int) -> list[Table]:
+    """Return the table in parts that fit a width, each with the first column."""
+    parts, kept = [], [0]
+    for column in range(1, table.cells.shape[1]):
+        if len(kept) > 1 and _least(keep_columns(table, [*kept, column])) > width:
+            parts.append(keep_columns(table, kept))
+            kept = [0]
+        kept.append(column)
+    return [*parts, keep_columns(table, kept)]
+
+
+def to_rich(table: Table, widths: Sequence[int]) -> RichTable:
+    """Return a table for a terminal. Cells are ``Text``, so that brackets in a label are not taken for markup.
+
+    Args:
+        table: the table.
+        widths: of its columns.
+    """
+    rich = RichTable(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
+    for j, header in enumerate(_headers(table)):
+        rich.add_column(
+            Text("\n".join(header)),
+            justify="left" if j in table.prose else "right",
+            vertical="top",
+            width=widths[j],
+        )
+    for i, line in enumerate(table.cells.itertuples(index=False)):
+        rich.add_row(*(Text(cell, style="bold" if (i, j) in table.best else "") for j, cell in enumerate(line)))
+    return rich
+
+
+def _headers(table: Table) -> list[list[str]]:
+    """Return the lines of each column's header, broken to the width of the column."""
+    headers = []
+    for j, (upper, name) in enumerate(table.cells.columns):
+        words = f"{upper} {name}".split()
+        widest = max(map(cell_len, [*table.cells.iloc[:, j], *words]), default=1)
+        headers.append([*([upper] if upper else []), *wrap(name, max(widest, 1), break_long_words=False)])
+    deepest = max(map(len, headers), default=0)
+    return [[""] * (deepest - len(header)) + header for header in headers]
+
+
+def _widths(table: Table, most: int) -> list[int]:
+    """Return the width of each column, where prose is broken to a width."""
+    headers, widths = _headers(table), []
+    for j, header in enumerate(headers):
+        cells = list(table.cells.iloc[:, j])
+        width = max(map(cell_len, cells), default=0)
+        if j in table.prose:
+            words = [word for cell in cells for word in cell.split()]
+            width = max([min(width, most), *map(cell_len, words)])
+        widths.append(max([width, *map(cell_len, header)]))
+    return widths
+
+
+def _fit(table: Table, width: int) -> list[int]:
+    """Return the width of each column in a table of a width. Columns of prose share what the others leave."""
+    least, most = _widths(table, 0), _widths(table, sys.maxsize)
+    space, wanted = width - _total(least), _total(most) - _total(least)
+    if wanted <= space:
+        return most
+    share = max(space, 0) / wanted
+    return [low + int((high - low) * share) for low, high in zip(least, most, strict=True)]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _comfortable(table: Table) -> int:
+    return _total(_widths(table, COMFORT))
+
+
+def _least(table: Table) -> int:
+    return _total(_widths(table, 0))
+
+
+def _left_out(table: Table, shown: Table) -> list[str]:
+    """Return which columns are not shown, as a sentence."""
+    names = [
+        " ".join(filter(None, column)) for column in table.cells.columns if column not in list(shown.cells.columns)
+    ]
+    return [f"Left out for lack of space: {', '.join(names)} (report.md has them)."] if names else []

@@ -1,0 +1,72 @@
+"""Tables in a terminal: no word is broken, and what is left out is named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from triptych.reports.table import Table, make_cells
+from triptych.reports.terminal import leave_out_optional, print_table, split
+
+WORDS = st.text("abcdefgh±[]−", min_size=1, max_size=9)
+CELLS = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+
+
+def printed(table: Table, width: int, *, whole: bool = False) -> str:
+    console = Console(width=width, force_terminal=True, color_system=None)
+    with console.capture() as captured:
+        print_table(table, console, whole=whole)
+    return captured.get()
+
+
+def table(**given: object) -> Table:
+    header = ["model", "params (M)", "BLEU", ("test", "Δ nats [95% interval]"), "published Δ"]
+    lines = [["transformer", "2.25", "45.24 ± 0.70", "reference", "+1.2"]]
+    lines += [["rnn_luong", "1.95", "44.99 ± 0.20", "+0.212 [+0.179, +0.244]", ""]]
+    return Table("Title", make_cells(header, lines), ["A note [x]."], **given)  # type: ignore[arg-type]
+
+
+def test_a_wide_terminal_shows_all_columns() -> None:
+    text = printed(table(optional=(4, 1)), 100)
+    assert "published" in text
+    assert "Left out" not in text
+    assert "A note [x]." in text
+
+
+def test_a_narrow_terminal_leaves_out_the_optional_columns_and_names_them() -> None:
+    text = printed(table(optional=(4, 1)), 55)
+    assert "+1.2" not in text
+    assert "1.95" not in text
+    assert "+0.212 [+0.179, +0.244]" in text
+    assert "Left out for lack of space: params (M), published Δ (report.md has them)." in " ".join(text.split())
+    assert [column[1] for column in leave_out_optional(table(optional=(4, 1)), 65).cells.columns][-1] != "published Δ"
+    assert "1.95" in printed(table(optional=(4, 1)), 55, whole=True)
+
+
+def test_what_does_not_fit_follows_below() -> None:
+    text = printed(table(), 45)
+    assert text.count("rnn_luong") == 3
+    for cell in ("+0.212 [+0.179, +0.244]", "44.99 ± 0.20", "+1.2"):
+        assert cell in text
+
+
+@given(lines=st.lists(st.tuples(CELLS, WORDS, CELLS), min_size=1, max_size=3), width=st.integers(40, 100))
+def test_no_word_is_broken_and_no_line_is_too_long(lines: list[tuple[str, str, str]], width: int) -> None:
+    made = Table("T", make_cells(["one", "two", ("up", "three")], lines), prose=frozenset({0, 2}))
+    text = printed(made, width)
+    assert all(len(line) <= width for line in text.splitlines())
+    shown = text.split()
+    assert {word for line in lines for cell in line for word in cell.split()} <= set(shown)
+
+
+def test_a_column_that_is_wider_than_the_terminal_stands_alone() -> None:
+    made = Table("T", make_cells(["a", "b", "c"], [["x", "y" * 50, "z"]]))
+    assert [list(part.cells.columns.get_level_values(1)) for part in split(made, 30)] == [["a", "b"], ["a", "c"]]
+
+
+def test_a_pipe_has_no_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_table(table(optional=(4, 1)), Console(width=40))
+    assert "published" in capsys.readouterr().out
