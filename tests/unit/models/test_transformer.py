@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from conftest import VOCABULARY, build_model
+from conftest import VOCABULARY, build_model, compose_train
 from torch import Tensor, nn
 
 from triptych.contract.vocabulary import Vocabulary
@@ -180,6 +180,13 @@ def test_positions_and_order(positions: str) -> None:
 def test_tying(tying: str, matrices: int) -> None:
     model = build_model("model=transformer", f"model.tying={tying}")
     assert model.embedding_parameters == matrices * VOCABULARY.tgt_size * 32
+
+
+@pytest.mark.parametrize(("preset", "dropout"), [("base", 0.1), ("big", 0.1)])
+def test_presets_have_the_dropout_of_the_english_french_models(preset: str, dropout: float) -> None:
+    """Vaswani et al. 2017: 0.1 for base (table 3), and for the English-French big model (section 6.1)."""
+    model = compose_train(f"model=transformer_{preset}").model
+    assert (model.dropout, model.embedding_dropout) == (dropout, dropout)
 
 
 @pytest.mark.parametrize(
