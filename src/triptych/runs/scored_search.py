@@ -28,9 +28,12 @@ def scored_search(folder: RunFolder, search: DictConfig) -> DictConfig:
 
 
 def _chosen(folder: RunFolder) -> dict[str, float]:
-    """Return the length penalty that a result says was chosen; nothing without a result."""
+    """Return the length penalty that a result says was chosen; nothing without a result.
+
+    The first results of version 0.3.0 say it in the scores of their test sets alone.
+    """
     if not folder.result.exists():
         return {}
-    tests: dict[str, Any] = json.loads(folder.result.read_text(encoding="utf-8"))["test"]
-    chosen = [{"length_penalty": scores["length_penalty"]} for scores in tests.values()]
-    return chosen[0] if chosen else {}  # one choice holds for all test sets
+    result: dict[str, Any] = json.loads(folder.result.read_text(encoding="utf-8"))
+    places = [result["search"]] if "search" in result else list(result["test"].values())
+    return {"length_penalty": places[0]["length_penalty"]} if places else {}

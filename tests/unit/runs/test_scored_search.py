@@ -22,6 +22,8 @@ def test_what_was_chosen_replaces_tuned(tmp_path: Path) -> None:
     assert scored_search(folder, given).length_penalty == 0.6
     write_json(folder.result, {"test": {}})
     assert scored_search(folder, tuned).length_penalty == "tuned", "no result says what was chosen"
+    write_json(folder.result, {"search": {"length_penalty": 0.8}, "test": {}})
+    assert scored_search(folder, tuned).length_penalty == 0.8, "there was nothing to translate"
 
 
 def test_a_key_that_is_new_has_the_value_that_does_what_was_done(tmp_path: Path) -> None:
