@@ -35,5 +35,5 @@ def _chosen(folder: RunFolder) -> dict[str, float]:
     if not folder.result.exists():
         return {}
     result: dict[str, Any] = json.loads(folder.result.read_text(encoding="utf-8"))
-    places = [result["search"]] if "search" in result else list(result["test"].values())
-    return {"length_penalty": places[0]["length_penalty"]} if places else {}
+    stored = [result["search"]] if "search" in result else list(result["test"].values())
+    return {"length_penalty": stored[0]["length_penalty"]} if stored else {}
