@@ -178,7 +178,7 @@ def test_an_archive_takes_another_seed(sweep: Path, archive: Path) -> None:
     add_arm(sweep, 7, "base", seed=2, lines=spoilt(0.05, 2), sources=SOURCES)
     main([str(sweep), "--keep", str(archive)])
     assert "over 2 seeds" in (archive / "report.md").read_text()
-    assert [len(row.finished) for row in rows_of(archive)][0] == 2
+    assert len(rows_of(archive)[0].finished) == 2
 
 
 def test_a_run_alone_is_kept_again(sweep: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import platform
 import re
 import statistics
 from itertools import islice
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from conftest import compose_train, triptych
 from hydra.utils import instantiate
 from torch.utils.flop_counter import FlopCounterMode
@@ -22,7 +24,7 @@ from triptych.contract.batch import Batch
 from triptych.data.batching import Stream
 from triptych.layers import sequence_layout as packing
 from triptych.runs import speeds
-from triptych.sweeps.forecast import UTILISATION, estimate
+from triptych.sweeps.forecast import UTILISATION, estimate, forecast_arms, notes
 from triptych.sweeps.measure import measured_speed
 from triptych.training.build import build_parts
 
@@ -110,6 +112,24 @@ def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:
         speeds.record(config, "print", name, speed)
     known = {name: speeds.known(config, "print", name) for name in ("H100 PCIe", "NVIDIA H100 MIG 1g.10gb", "A100")}
     assert known == {"H100 PCIe": 3.0, "NVIDIA H100 MIG 1g.10gb": 1.0, "A100": None}
+
+
+def test_times_are_for_the_threads_of_arms_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three threads each of six cores: the speed of a sweep side by side is found, and that of other threads is not."""
+    monkeypatch.setattr("triptych.sweeps.forecast.available_cores", lambda: 6)
+    before = torch.get_num_threads()
+    command = [*SMOKE, f"cache={tmp_path}"]
+    config = compose_train(*command)
+    speeds.record(config, instantiate(config.data).fingerprint, f"cpu {platform.machine()}, 3 threads", 1000.0)
+    beside = forecast_arms([*command, "seed=1,2", "jobs=2"])
+    assert torch.get_num_threads() == before
+    assert [(one.jobs, one.measured, one.device[-9:]) for one in beside] == [(2, True, "3 threads")] * 2
+    assert all(one.seconds == one.tokens / 1000 for one in beside)
+    assert any("the sum divided by 2" in line for line in notes(beside, None, None))
+    for alone in (["seed=1,2", "jobs=1"], ["search.beam_size=2,3", "jobs=2"], ["seed=1"]):
+        found = forecast_arms([*command, *alone])
+        assert all((one.jobs, one.measured) == (1, False) for one in found), "each trains with all threads"
+        assert not any("divided" in line for line in notes(found, None, None))
 
 
 @pytest.mark.parametrize(("lines", "steady"), [([1.0, 8.0, 9.0, 10.0], 9.0), ([1.0, None, 7.0], 7.0), ([1.0], 5.0)])

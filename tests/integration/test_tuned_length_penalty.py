@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import write_three_languages
 
 import triptych
 from triptych.errors import UserError
@@ -31,6 +32,8 @@ def test_the_runs_share_a_training_and_each_chooses(runs: list[triptych.Run]) ->
             assert list(tried) == ["0", "0.4", "0.8", "1.2", "1.6", "2"]
             assert tried[f"{scores['length_penalty']:g}"] == max(tried.values())
             assert scores["at_common_penalty"]["length_penalty"] == 0.6
+            assert run.result["search"] == {key: scores[key] for key in ("length_penalty", "length_penalty_tuned")}
+    assert "search" not in runs[2].result
     for name, scores in runs[2].result["test"].items():
         assert "length_penalty_tuned" not in scores
         assert runs[0].result["test"][name]["at_common_penalty"]["bleu"] == scores["bleu"]
@@ -52,6 +55,19 @@ def test_a_tuned_run_translates_with_what_it_chose(runs: list[triptych.Run]) -> 
     assert len([*run.files.translations.glob("test.best.beam2.*[0-9].first.txt")]) == 1
     anew = triptych.evaluate(runs[2], "search.length_penalty=tuned", "metric=[bleu]", split="test")
     assert anew["length_penalty_tuned"] == scores["length_penalty_tuned"]
+
+
+def test_a_run_without_test_sets_translates_with_what_it_chose(tmp_path: Path) -> None:
+    text = ["data=text", f"data.dir={write_three_languages(tmp_path)}", "data.src=fr", "data.tgt=en", "data.test=[]"]
+    place = [f"cache={tmp_path / 'cache'}", f"output={tmp_path / 'runs'}"]
+    budget = ["scale=smoke", "tokenizer=char", "model=rnn_none", "budget.steps=2", "validation.every=2"]
+    run = triptych.train(*budget, *text, *place, "search.length_penalty=tuned", "search.beam_size=2")
+    assert run.result["test"] == {}
+    chosen, tried = (run.result["search"][key] for key in ("length_penalty", "length_penalty_tuned"))
+    assert tried[f"{chosen:g}"] == max(tried.values())
+    assert triptych.load(run.folder).translator.search.length_penalty == chosen
+    assert triptych.evaluate(run, split="validation")["length_penalty"] == chosen
+    assert len(run.translate(["chat rouge"])) == 1
 
 
 def test_references_are_scored_as_the_run_scores_pairs(runs: list[triptych.Run]) -> None:

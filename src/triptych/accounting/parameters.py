@@ -12,7 +12,8 @@ class ParameterCount(NamedTuple):
 
     Attributes:
         total: all parameters.
-        non_embedding: all parameters but those of the embeddings and of the output projection.
+        non_embedding: all parameters but those of the embeddings, of tokens and positions, and of the output projection
+            (Kaplan et al. 2020, section 2.1).
     """
 
     total: int

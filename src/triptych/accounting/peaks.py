@@ -47,7 +47,7 @@ def peak_flops(device: torch.device | str, precision: str = "32-true") -> tuple[
         with contextlib.suppress(UserError):
             return datasheet_peak(torch.cuda.get_device_name(device))
     half = device.type != "cpu" or precision.startswith("bf16")
-    return measured_peak(device, torch.bfloat16 if half else torch.float32)
+    return measured_peak(device, torch.bfloat16 if half else torch.float32, torch.get_num_threads())
 
 
 def datasheet_peak(name: str) -> tuple[float, str]:
@@ -71,11 +71,16 @@ def datasheet_name(device: str) -> str | None:
     return None if "MIG" in device else next(parts, None)
 
 
-@functools.cache  # all runs of a process are compared to the same peak
-def measured_peak(device: torch.device, dtype: torch.dtype) -> tuple[float, str]:
+@functools.cache  # all runs of a process that have as many threads are compared to the same peak
+def measured_peak(device: torch.device, dtype: torch.dtype, threads: int) -> tuple[float, str]:
     """Return the rate in FLOP/s of the fastest of twenty square matrix products, and how it was measured.
 
     The fastest, because other processes can only make a product slower.
+
+    Args:
+        device: that computes.
+        dtype: of the matrices.
+        threads: that PyTorch computes with at present, for which the rate is remembered.
     """
     size = 1024 if device.type == "cpu" else 4096
     matrix = torch.ones(size, size, device=device, dtype=dtype)

@@ -115,4 +115,4 @@ class TranslationModel(nn.Module, ABC):
     @property
     @abstractmethod
     def embedding_parameters(self) -> int:
-        """Number of parameters of embeddings and output projection, a shared matrix counted once."""
+        """Number of parameters of embeddings, of tokens and positions, and output projection; a shared matrix once."""

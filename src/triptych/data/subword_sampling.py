@@ -16,8 +16,8 @@ from triptych.data.tokenizer import Tokenizer
 
 SAMPLED_PAIRS = 10_000
 """Number of pairs that are segmented once in advance to estimate the length of sampled text."""
-DEVIATIONS = 4
-"""Standard deviations from the expected length of a line to its longest allowed: one line in 30,000 is longer."""
+DEVIATIONS = 3
+"""Standard deviations from the expected length of a line to its longest allowed: about one line in 100 is longer."""
 
 
 class SubwordSampler:

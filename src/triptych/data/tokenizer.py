@@ -21,7 +21,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import sentencepiece
 
@@ -186,7 +186,7 @@ class Tokenizer:
         """
         try:
             stored = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
-            settings = TokenizerSettings(**{**stored, "languages": tuple(stored["languages"])})
+            settings = TokenizerSettings(**{**_renamed(stored), "languages": tuple(stored["languages"])})
             names = ("joint",) if settings.joint else SIDES
             return cls(settings, {name: (folder / f"{name}.model").read_bytes() for name in names})
         except FileNotFoundError as error:
@@ -195,6 +195,18 @@ class Tokenizer:
             raise UserError(
                 f"'{folder}' was written by another version of triptych; load it with that version."
             ) from error
+
+
+def _renamed(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return stored settings under today's names.
+
+    Version 0.2.0 had one key, ``sampling``, for what training draws at random. No training goes on with a tokenizer of
+    another version, so nothing is drawn with it.
+    """
+    if "sampling" not in stored:
+        return stored
+    kept = {key: value for key, value in stored.items() if key != "sampling"}
+    return {**kept, "byte_fallback": False, "bpe_dropout": 0.0, "unigram_alpha": None}  # all three serve drawing
 
 
 class SentencePieceTrainer:

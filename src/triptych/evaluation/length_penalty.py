@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,11 @@ class ChosenSearch:
 
     search: Search
     bleu: dict[float, float]
+
+    def as_stored(self) -> dict[str, Any]:
+        """Return what ``result.json`` says of a length penalty that was tuned; nothing if the user gave the number."""
+        tried = {f"{penalty:g}": bleu for penalty, bleu in self.bleu.items()}
+        return {"length_penalty": self.search.length_penalty, "length_penalty_tuned": tried} if tried else {}
 
 
 def choose_length_penalty(translator: Translator, corpus: Corpus, search: Search, search_tokens: int) -> ChosenSearch:

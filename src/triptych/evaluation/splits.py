@@ -114,22 +114,14 @@ def evaluate_split(
         common = search.with_length_penalty(COMMON_PENALTY)
         alike = translate_sections(translator, sources, sections, search=common, search_tokens=search_tokens)
         again = score_corpus(metrics, [one.text for one in alike], references, sources)
-        scores |= _how_it_was_tuned(chosen, again)
+        scores |= {**chosen.as_stored(), "at_common_penalty": _at_common_penalty(again)}
     return Evaluation(split, scores, sources, translations, references, nats)
 
 
-def _how_it_was_tuned(chosen: ChosenSearch, at_common_penalty: dict[str, Any]) -> dict[str, Any]:
-    """Return what a result stores of a length penalty that was tuned.
-
-    Args:
-        chosen: the penalty, and those that were tried.
-        at_common_penalty: scores of the same split with ``COMMON_PENALTY``; their signatures are those of the others.
-    """
-    scores = {key: value for key, value in at_common_penalty.items() if not key.endswith("_signature")}
-    return {
-        "length_penalty_tuned": {f"{penalty:g}": bleu for penalty, bleu in chosen.bleu.items()},
-        "at_common_penalty": {"length_penalty": COMMON_PENALTY, **scores},
-    }
+def _at_common_penalty(scores: dict[str, Any]) -> dict[str, Any]:
+    """Return scores with ``COMMON_PENALTY`` as a result stores them, without signatures: those of the others hold."""
+    kept = {key: value for key, value in scores.items() if not key.endswith("_signature")}
+    return {"length_penalty": COMMON_PENALTY, **kept}
 
 
 def _search_settings(search: Search) -> dict[str, Any]:

@@ -99,6 +99,11 @@ class TransformerInput(nn.Module):
         """Add positions (B or 1, T) to embedded tokens (B, T, d_model)."""
         return self.dropout(self.positions(embedded, positions))
 
+    @property
+    def num_parameters(self) -> int:
+        """Number of parameters of the table of positions; most of its rows may never be used."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
     def rope(self, positions: Tensor) -> Rope | None:
         """Return the rotations of positions (B or 1, T), if this Transformer uses them."""
         return None if self.rotary_size is None else rotations(positions, self.rotary_size)

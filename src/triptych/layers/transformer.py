@@ -65,6 +65,11 @@ class Blocks(nn.Module):
     def check_length(self, length: int) -> None:
         self.input.positions.check_length(length)
 
+    @property
+    def embedding_parameters(self) -> int:
+        """Number of parameters of learned positions, which are no part of a model's size (Kaplan et al. 2020, 2.1)."""
+        return self.input.num_parameters
+
     def count_flops(self, length: int, memory_length: int = 0) -> int:
         return sum(block.flops(length, memory_length) for block in self)
 

@@ -219,7 +219,7 @@ class LM4MT(TranslationModel):
 
     @property
     def embedding_parameters(self) -> int:
-        return self.embeddings.num_parameters
+        return self.embeddings.num_parameters + self.decoder.embedding_parameters
 
 
 def prefix_mask(length: int, src_lengths: Tensor) -> Tensor:

@@ -7,19 +7,33 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from triptych.decoding.choices import TUNED
+from triptych.decoding.choices import EXACT, TUNED
 from triptych.runs.folder import RunFolder
+
+SEARCH = "triptych.decoding.search.Search"
+"""The class of which ``NEW_KEYS`` are arguments; one of the user's own has the arguments that it has."""
+NEW_KEYS = {"stop": EXACT}
+"""Keys that runs of version 0.2.0 lack, with the values that do what that version did."""
 
 
 def scored_search(folder: RunFolder, search: DictConfig) -> DictConfig:
     """Return a run's configuration of its search, with the number that was chosen for a length penalty to be tuned.
 
-    The configuration is returned as it is while no result says what was chosen.
+    The penalty stays ``tuned`` while no result says what was chosen.
     """
-    if search.get("length_penalty") != TUNED or not folder.result.exists():
-        return search
-    tests: dict[str, Any] = json.loads(folder.result.read_text(encoding="utf-8"))["test"]
-    chosen = [{"length_penalty": scores["length_penalty"]} for scores in tests.values()]
-    merged = OmegaConf.merge(search, *chosen[:1])  # one choice holds for all test sets
+    missing = NEW_KEYS if search.get("_target_") == SEARCH else {}
+    merged = OmegaConf.merge(missing, search, _chosen(folder) if search.get("length_penalty") == TUNED else {})
     assert isinstance(merged, DictConfig)
     return merged
+
+
+def _chosen(folder: RunFolder) -> dict[str, float]:
+    """Return the length penalty that a result says was chosen; nothing without a result.
+
+    The first results of version 0.3.0 say it in the scores of their test sets alone.
+    """
+    if not folder.result.exists():
+        return {}
+    result: dict[str, Any] = json.loads(folder.result.read_text(encoding="utf-8"))
+    stored = [result["search"]] if "search" in result else list(result["test"].values())
+    return {"length_penalty": stored[0]["length_penalty"]} if stored else {}

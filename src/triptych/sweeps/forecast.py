@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 import pandas as pd
+import torch
 from hydra.utils import instantiate
 
 from triptych import kernels
 from triptych.accounting.parameters import count_parameters
 from triptych.accounting.peaks import datasheet_peak, device_name, peak_flops
+from triptych.accounting.threads import available_cores
 from triptych.config.composition import arms_of, compose_run
 from triptych.contract.model import TranslationModel
 from triptych.data.batching import Stream
 from triptych.errors import UserError
 from triptych.runs import speeds
 from triptych.runs.identity import SCORING, config_hash, display_overrides
+from triptych.sweeps.jobs import expected_jobs
 from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
+from triptych.sweeps.sweep import refuse_mistakes
 from triptych.training.budget import pair_flops
 from triptych.training.build import build_parts
 from triptych.training.devices import device_of
@@ -49,6 +54,7 @@ class Estimate:
         averaged: bytes of the average of the last checkpoints.
         seconds: of training.
         measured: whether the speed was measured; otherwise it follows from ``UTILISATION``.
+        jobs: arms of the sweep that would run at a time.
     """
 
     overrides: tuple[str, ...]
@@ -64,10 +70,13 @@ class Estimate:
     averaged: int
     seconds: float
     measured: bool
+    jobs: int = 1
 
 
 def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: int | None = None) -> list[Estimate]:
     """Estimate each arm of a command line. Text and ids are prepared, unless the cache holds them.
+
+    Where arms would run side by side on this machine, each is estimated with the threads that it would have.
 
     Args:
         overrides: of ``triptych train``.
@@ -85,10 +94,25 @@ def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: 
         raise UserError(f"--measure {measure} is too few steps to know a speed by; give {FEWEST_STEPS} or more.")
     found = arms_of("train", [*overrides, "-m"])
     assert found is not None
-    arms, speed_of = found[1], dict[str, float]()
+    config, arms = found
     if not arms:
         raise UserError("this sweeper chooses its arms as it goes along; forecast one of them.")
-    return [_estimate_named(arm, device, measure, speed_of, alone=len(arms) == 1) for arm in arms]
+    speed_of: dict[str, float] = {}
+    jobs = 1 if device or len(arms) == 1 else expected_jobs(config, refuse_mistakes(arms))
+    with threads_of_arms(jobs):
+        estimates = [_estimate_named(arm, device, measure, speed_of, alone=len(arms) == 1) for arm in arms]
+    return [replace(one, jobs=jobs) for one in estimates]
+
+
+@contextmanager
+def threads_of_arms(jobs: int) -> Iterator[None]:
+    """Compute with the threads that each of the first arms of a sweep has; with all, if one runs at a time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(before if jobs == 1 else max(1, available_cores() // jobs))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _estimate_named(
@@ -207,6 +231,11 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> 
         lines.append(
             f"{assumed} of {len(arms)} times, marked ~, assume {UTILISATION:.0%} of a peak of "
             f"{peak / 1e12:,.3g} TFLOP/s{hint}"
+        )
+    if arms[0].jobs > 1:
+        lines.append(
+            f"{arms[0].jobs} arms run at a time, each with the threads that its time is for: the sweep takes about the "
+            f"sum divided by {arms[0].jobs}."
         )
     lines.append("Memory: weights, gradients, Adam's averages, and the activations of one batch in fp32.")
     return lines

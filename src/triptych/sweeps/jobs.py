@@ -69,6 +69,22 @@ class Needs:
     flops: float
 
 
+def expected_jobs(config: DictConfig, run_configs: Sequence[RunConfig]) -> int:
+    """Return how many arms of a sweep would run at a time if none of them had run before.
+
+    Args:
+        config: that the arms share, with Hydra's part.
+        run_configs: of the arms.
+
+    Raises:
+        UserError: as ``chosen_jobs``.
+    """
+    jobs = chosen_jobs(config, [one.overrides for one in run_configs])
+    if jobs is None:
+        jobs = jobs_that_fit(needs_of(run_configs)) if side_by_side_pays(run_configs) else 1
+    return min(jobs, len({training_of(one) for one in run_configs}))  # arms of one training wait for its weights
+
+
 def side_by_side_pays(run_configs: Sequence[RunConfig]) -> bool:
     """Whether the cores of this machine could train several of these arms at a time: all by one process, on a CPU."""
     try:

@@ -34,7 +34,7 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
     """Translate the test sets with the best or the averaged weights.
 
     Returns:
-        ``validation`` and ``test`` of ``result.json``.
+        ``validation`` and ``test`` of ``result.json``, and ``search`` if a length penalty was tuned.
     """
     checkpoint = "best"
     if config.checkpoint.average > 1:
@@ -60,7 +60,8 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         save_evaluation(found, folder, split)
         test[split] = found.scores
         logger.info("%s: %s", split, ", ".join(f"{metrics[name].name} {found.scores[name]:.2f}" for name in metrics))
-    return {"validation": validation, "test": test}
+    tuned = chosen.as_stored()
+    return {"validation": validation, **({"search": tuned} if tuned else {}), "test": test}
 
 
 def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None:

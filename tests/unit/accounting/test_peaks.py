@@ -33,7 +33,7 @@ def test_known_gpus_have_the_dense_peak_of_their_datasheet(
 @pytest.mark.parametrize("name", ["NVIDIA GeForce GTX 1080", "NVIDIA RTX A1000", "NVIDIA H100 80GB HBM3 MIG 1g.10gb"])
 def test_other_gpus_are_measured(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
-    monkeypatch.setattr(peaks, "measured_peak", lambda device, dtype: (1.0, f"{dtype} on {device}"))
+    monkeypatch.setattr(peaks, "measured_peak", lambda device, dtype, threads: (1.0, f"{dtype} on {device}"))
     assert peaks.peak_flops("cuda:1") == (1.0, "torch.bfloat16 on cuda:1")
 
 
@@ -48,7 +48,7 @@ def test_a_cpu_is_measured() -> None:
 def test_a_measured_rate_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([90.0, 3.0, 2.0, *range(4, 21)])
     monkeypatch.setattr(peaks, "_seconds_of_product", lambda matrix: next(seconds))
-    assert peaks.measured_peak.__wrapped__(torch.device("cpu"), torch.float32)[0] == 2 * 1024**3 / 2.0
+    assert peaks.measured_peak.__wrapped__(torch.device("cpu"), torch.float32, 1)[0] == 2 * 1024**3 / 2.0
 
 
 def test_an_unknown_peak() -> None:

@@ -6,9 +6,10 @@ import math
 
 import pytest
 import torch
-from conftest import VOCABULARY, build_model
+from conftest import VOCABULARY, build_model, compose_train
 from torch import Tensor, nn
 
+from triptych.accounting.parameters import count_parameters
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
 from triptych.layers.attention import MultiHeadAttention, dot_product_attention, dot_product_attention_with_weights
@@ -180,6 +181,29 @@ def test_positions_and_order(positions: str) -> None:
 def test_tying(tying: str, matrices: int) -> None:
     model = build_model("model=transformer", f"model.tying={tying}")
     assert model.embedding_parameters == matrices * VOCABULARY.tgt_size * 32
+
+
+@pytest.mark.parametrize("overrides", [["model=transformer"], ["model=lm4mt"]])
+def test_learned_positions_are_embeddings(overrides: list[str]) -> None:
+    """As in Kaplan et al. 2020, section 2.1: a longer table makes no model larger by its non-embedding parameters."""
+    short, long, none = (
+        count_parameters(build_model(*overrides, *more))
+        for more in (
+            ["model.positions=learned", "model.max_length=20"],
+            ["model.positions=learned", "model.max_length=200"],
+            ["model.positions=none"],
+        )
+    )
+    tables = 2 if "model=transformer" in overrides else 1
+    assert long.total - short.total == tables * 180 * 32
+    assert long.non_embedding == short.non_embedding == none.non_embedding
+
+
+@pytest.mark.parametrize(("preset", "dropout"), [("base", 0.1), ("big", 0.1)])
+def test_presets_have_the_dropout_of_the_english_french_models(preset: str, dropout: float) -> None:
+    """Vaswani et al. 2017: 0.1 for base (table 3), and for the English-French big model (section 6.1)."""
+    model = compose_train(f"model=transformer_{preset}").model
+    assert (model.dropout, model.embedding_dropout) == (dropout, dropout)
 
 
 @pytest.mark.parametrize(
