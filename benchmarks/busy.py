@@ -20,13 +20,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from triptych.accounting.threads import SPIN_COUNT, WAIT_POLICY
+
 RESULTS = Path(__file__).parent / "results" / "busy.json"
 WANTED = 0.45
 """Least share of its speed that a training on two cores keeps."""
 WAYS = {
     "default": {},
-    "never spins": {"OMP_WAIT_POLICY": "PASSIVE"},
-    "always spins": {"OMP_WAIT_POLICY": "ACTIVE"},
+    "never spins": {WAIT_POLICY: "PASSIVE"},
+    "always spins": {WAIT_POLICY: "ACTIVE"},
 }
 """Ways in which idle threads wait for each other, with the variables that choose them. The default is triptych's."""
 
@@ -50,7 +52,8 @@ def tokens_per_second(way: str, beside: bool, steps: int, folder: Path) -> float
     command = [sys.executable, "-m", "triptych", "train", "model=transformer", "scale=toy", f"budget.steps={steps}"]
     command += [f"validation.every={steps}", "data.test=20", "data.test_long=20", f"cache={folder / 'cache'}"]
     with tempfile.TemporaryDirectory(dir=folder) as output, busy_process(beside):
-        subprocess.run([*command, f"output={output}"], check=True, capture_output=True, env=os.environ | WAYS[way])
+        environment = {name: value for name, value in os.environ.items() if name not in (WAIT_POLICY, SPIN_COUNT)}
+        subprocess.run([*command, f"output={output}"], check=True, capture_output=True, env=environment | WAYS[way])
         (result,) = Path(output).rglob("result.json")
         return float(json.loads(result.read_text())["train"]["tokens_per_second"])
 

@@ -30,9 +30,9 @@ RECIPES = {
     "multi30k": (
         [
             *("scale=multi30k", "scale.num_layers=4", "scale.d_model=128", "scale.num_heads=4", "scale.d_ff=512"),
-            *("batch.tokens=4096", "strategy.precision=bf16-mixed"),
+            *("batch.tokens=4096", "strategy.precision=bf16-mixed", "search.length_penalty=0.6"),
         ],
-        120,
+        80,
         30,
     ),
 }

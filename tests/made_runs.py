@@ -92,7 +92,7 @@ def make_run(
         | {"peak_memory_bytes": 3e9}
         | train,
         "validation": {"loss": 1.5, "perplexity": 4.48},
-        "test": tests or {"toy": scores()},
+        "test": {"toy": scores()} if tests is None else tests,
     }
     (folder / "result.json").write_text(json.dumps(result))
     return folder

@@ -14,6 +14,12 @@ HOMES = sorted((ROOT / "experiments").glob("*/results/*/archive.json"))
 BLOCK = re.compile(r"<!-- (\w[^:]*): written by triptych report -->\n\n(.*?)\n<!-- end of \1 -->", re.DOTALL)
 
 
+def summary(home: Path) -> str:
+    """The first table of a committed report and the sentences above it."""
+    text = (home / "report.md").read_text(encoding="utf-8")
+    return text.partition("\n\n")[2].partition("\n- ")[0]
+
+
 def test_a_committed_report_is_what_its_archive_makes(tmp_path: Path) -> None:
     """``zero_shot`` has two test sets, several directions and few runs."""
     home = ROOT / "experiments" / "zero_shot" / "results" / "multi30k"
@@ -32,15 +38,17 @@ def test_the_tables_of_a_page_are_its_reports(path: Path) -> None:
     part = (path.parent / "report.md").read_text(encoding="utf-8").partition("## Verdicts\n\n")[2]
     found = dict(BLOCK.findall(page))
     assert found.get(f"verdicts {scale}", "") == part.partition("\n\n")[0] + ("\n" if part else "")
-    first = (path.parent / "report.md").read_text(encoding="utf-8").partition("\n\n")[2].partition("\n\n")[0]
-    assert found.get(f"summary {scale}", f"{first}\n") == f"{first}\n"
+    if path.parts[-4] not in ("decoding", "lm4mt_decay"):  # whose pages have a grid of their own
+        assert found[f"summary {scale}"] == summary(path.parent)
+    names = re.findall(r"<!-- (\w[^:]*): written", page)
+    assert set(names) == set(found), "each has its end"
+    assert {name.split()[0] for name in names} <= {"summary", "verdicts", "measures"}
 
 
 def test_the_readmes_table_is_its_reports() -> None:
     home = ROOT / "experiments" / "architectures" / "results" / "toy"
     found = dict(BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
-    first = (home / "report.md").read_text(encoding="utf-8").partition("\n\n")[2].partition("\n\n")[0]
-    assert found["summary architectures toy"] == f"{first}\n"
+    assert found["summary architectures toy"] == summary(home)
 
 
 @pytest.mark.parametrize("path", HOMES, ids=lambda path: path.parts[-4])

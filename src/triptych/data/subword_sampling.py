@@ -17,7 +17,8 @@ from triptych.data.tokenizer import Tokenizer
 SAMPLED_PAIRS = 10_000
 """Number of pairs that are segmented once in advance to estimate the length of sampled text."""
 DEVIATIONS = 3
-"""Standard deviations from the expected length of a line to its longest allowed: about one line in 100 is longer."""
+"""Standard deviations from the expected length of a line to its longest allowed: about one line in 100 is longer, and
+keeps its stored pieces."""
 
 
 class SubwordSampler:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.comparisons import Comparisons, ScoredTexts
@@ -42,6 +43,11 @@ class Analysis:
     def has_seeds(self) -> bool:
         """Whether an arm was trained with several seeds, so that differences have intervals."""
         return any(self.compared(measure).seeds for measure in self._measures)
+
+    @property
+    def has_one_training(self) -> bool:
+        """Whether all runs have the weights of one training, as when a study varies the search alone."""
+        return len({run.training for run in self._runs if run.result}) == 1
 
     @property
     def measures(self) -> list[Measure]:
@@ -90,9 +96,12 @@ class Analysis:
         return [table for table in found if table]
 
     def _count_comparisons(self) -> int:
-        """Return the number of pairs of arms that the report judges: all with the reference, and those of claims."""
+        """Return the number of pairs that are judged: those with the reference, or else all, and those of claims."""
         arms = list(dict.fromkeys(row.arm for row in self._rows if row.finished))
-        reference = self._study.reference if self._study.reference in arms else next(iter(arms), None)
-        pairs = {frozenset((arm, reference)) for arm in arms if arm != reference}
+        reference = self._study.reference
+        if reference in arms:
+            pairs = {frozenset((arm, reference)) for arm in arms if arm != reference}
+        else:  # The figures themselves choose the arm that the others are compared with.
+            pairs = {frozenset(pair) for pair in combinations(arms, 2)}
         pairs |= {pair for pair in claim_pairs(self._study) if pair <= {*arms}}
         return max(1, len(pairs))

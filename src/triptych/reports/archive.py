@@ -185,10 +185,6 @@ class ArchivedRun(StoredRun):
     def remedy(self) -> str:
         return ADVICE
 
-    @property
-    def has_folder(self) -> bool:
-        return False
-
     def link(self, home: Path) -> str:
         path = Path(os.path.relpath(self.archive.folder / RUNS_FILE, home))
         return f"{quote(path.as_posix())}#L{self.line}"

@@ -75,6 +75,7 @@ class Report:
         further = [
             details.costs(self.rows),
             *(details.measures(self.rows, name) for name in names),
+            details.validation_measures(self.rows),
             *self.analysis.differences,
             *self.analysis.of_seeds,
             *self.analysis.of_models,
@@ -89,11 +90,10 @@ class Report:
     @cached_property
     def _summary(self) -> Table:
         sentences = [
-            *findings.headline(self.rows, self.analysis),
             *setup.failures(self.rows),
             *self.missing,
-            *findings.how_to_read(self.rows, self.analysis, self.study, self.published),
-            *setup.in_short(self.runs),
+            *findings.how_to_read(self.rows, self.analysis, self.study),
+            *setup.in_short(self.rows, self.study),
             *setup.unequal_seeds(self.rows),
         ]
         return summarize(self.title, self.rows, self.analysis, self.published, self.study.reference, sentences)

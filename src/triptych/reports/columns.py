@@ -21,7 +21,7 @@ class Column:
         header: its header.
         format: how Python prints a figure.
         scale: the unit, in plain units.
-        measured: whether seeds differ in it by chance, so that a standard deviation is shown.
+        varies_by_seed: whether seeds differ in it by chance, so that a standard deviation is shown.
         test_set: the test set that it is a score of, empty if it is none.
     """
 
@@ -29,17 +29,17 @@ class Column:
     header: str
     format: str
     scale: float = 1.0
-    measured: bool = True
+    varies_by_seed: bool = True
     test_set: str = ""
 
 
-PARAMETERS = Column("parameters", "params (M)", ".2f", 1e6, measured=False)
+PARAMETERS = Column("parameters", "params (M)", ".2f", 1e6, varies_by_seed=False)
 COSTS = (
     PARAMETERS,
-    Column("parameters_non_embedding", "non-embedding (M)", ".2f", 1e6, measured=False),
-    Column("tokens_src", "source tokens (M)", ".2f", 1e6, measured=False),
-    Column("tokens_tgt", "target tokens (M)", ".2f", 1e6, measured=False),
-    Column("flops", "training FLOPs", ".2e", measured=False),
+    Column("parameters_non_embedding", "non-embedding (M)", ".2f", 1e6, varies_by_seed=False),
+    Column("tokens_src", "source tokens (M)", ".2f", 1e6, varies_by_seed=False),
+    Column("tokens_tgt", "target tokens (M)", ".2f", 1e6, varies_by_seed=False),
+    Column("flops", "training FLOPs", ".2e", varies_by_seed=False),
 )
 SPEED = Column("tokens_per_second", "tokens/s", ",.0f")
 VALIDATION = (
@@ -89,6 +89,17 @@ def average_seeds(rows: Sequence[ArmRow]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def is_shared(lines: Sequence[Mapping[str, float]], key: str) -> bool:
+    """Return whether several arms have a figure in common: every seed has it, and the means are the same.
+
+    Args:
+        lines: of ``average_seeds``, one for each finished arm.
+        key: the figure.
+    """
+    complete = all(line.get(f"{key}_count") == line["seeds"] for line in lines)
+    return len(lines) > 1 and complete and len({line.get(key) for line in lines}) == 1
+
+
 def print_cell(line: Mapping[str, float], column: Column) -> str:
     """Return a figure of one arm as a table shows it: its mean, and ± its standard deviation over seeds.
 
@@ -101,7 +112,7 @@ def print_cell(line: Mapping[str, float], column: Column) -> str:
         return MISSING
     text = format(mean / column.scale, column.format)
     count = int(line[f"{column.key}_count"])
-    if column.measured and count > 1:
+    if column.varies_by_seed and count > 1:
         text += f" ± {format(line[f'{column.key}_std'] / column.scale, column.format)}"
     return text if count == seeds else f"{text} ({count} of {seeds})"
 

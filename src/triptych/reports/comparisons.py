@@ -100,7 +100,8 @@ class Comparisons:
     @cached_property
     def seeds(self) -> SeedVariance | None:
         """The variance between seeds, pooled over the arms of the report; None if no arm has two."""
-        return pool_seeds([self.values(label) for label in self._runs])
+        trainings = [tuple(sorted(run.training for run in runs)) for runs in self._runs.values()]
+        return pool_seeds([self.values(label) for label in self._runs], trainings)
 
     def values(self, label: str) -> list[float]:
         """Return the value of each seed of an arm."""

@@ -12,6 +12,7 @@ from triptych.reports.columns import (
     Column,
     average_seeds,
     cost_columns,
+    is_shared,
     print_cell,
     score_columns,
 )
@@ -25,27 +26,28 @@ def costs(rows: Sequence[ArmRow]) -> Table:
 
 
 def measures(rows: Sequence[ArmRow], test_set: str) -> Table:
-    """Return every measure of a test set, and of the validation set."""
-    return _tabulate(f"Measures, {test_set}", rows, [*score_columns(runs_of(rows), test_set), *VALIDATION])
+    """Return every measure of a test set."""
+    return _tabulate(f"Measures, {test_set}", rows, score_columns(runs_of(rows), test_set))
+
+
+def validation_measures(rows: Sequence[ArmRow]) -> Table:
+    """Return what the validation set says of the weights that are reported."""
+    return _tabulate("Measures, validation", rows, VALIDATION)
 
 
 def _tabulate(title: str, rows: Sequence[ArmRow], columns: Sequence[Column]) -> Table:
     """Return a table of figures. A figure that chance does not change stands in a sentence if all arms share it."""
     lines = average_seeds(rows).to_dict("records")
-    found = [[print_cell(line, column) for line in lines] for column in columns]
-    finished = [i for i, row in enumerate(rows) if row.finished]
-    shown, equal = [], []
-    for column, figures in zip(columns, found, strict=True):
-        values = {figures[i] for i in finished}
-        if values <= {MISSING}:
-            continue
-        if len(values) == 1 and len(finished) > 1 and not column.measured:
-            equal.append(f"{column.header} {values.pop()}")
-        else:
-            shown.append((column.header, figures))
-    cells = [[row.label, *(figures[i] for _, figures in shown)] for i, row in enumerate(rows)]
-    notes = [f"Equal for all arms: {'; '.join(equal)}."] if equal else []
-    return Table(title, make_cells(["model", *(header for header, _ in shown)], cells), notes, rows)
+    finished = [line for line, row in zip(lines, rows, strict=True) if row.finished]
+    measured = [column for column in columns if any(print_cell(line, column) != MISSING for line in finished)]
+    equal = [column for column in measured if not column.varies_by_seed and is_shared(finished, column.key)]
+    shown = [column for column in measured if column not in equal]
+    cells = [
+        [row.label, *(print_cell(line, column) for column in shown)] for row, line in zip(rows, lines, strict=True)
+    ]
+    values = "; ".join(f"{column.header} {print_cell(finished[0], column)}" for column in equal)
+    notes = [f"Equal for all arms: {values}."] if equal else []
+    return Table(title, make_cells(["arm", *(column.header for column in shown)], cells), notes, rows=rows)
 
 
 def list_runs(rows: Sequence[ArmRow]) -> Table:
@@ -56,7 +58,7 @@ def list_runs(rows: Sequence[ArmRow]) -> Table:
     cells = [[row.label, run.name, *source.values()] for (row, run), source in zip(runs, sources, strict=True)]
     links = {(i, 1): run for i, (_, run) in enumerate(runs)}
     prose = frozenset({0, 1, *(2 + names.index(name) for name in ("device", "MFU") if name in names)})
-    table = make_cells(["model", "run", *names], cells)
+    table = make_cells(["arm", "run", *names], cells)
     return Table("Runs", table, rows=[row for row, _ in runs], prose=prose, links=links)
 
 
@@ -106,7 +108,7 @@ def validation(rows: Sequence[ArmRow], metric: str, title: str, form: str) -> Ta
         [label, *(MISSING if pd.isna(value) else format(value, form) for value in line)]
         for label, line in zip(frame.index, frame.to_numpy(), strict=True)
     ]
-    header = ["model", *(f"step {int(step):,}" for step in frame.columns)]
+    header = ["arm", *(f"step {int(step):,}" for step in frame.columns)]
     return Table(title, make_cells(header, cells), rows=[row for row in rows if row.label in frame.index])
 
 

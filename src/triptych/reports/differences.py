@@ -13,6 +13,9 @@ from triptych.reports.statistics.randomization import random_seed
 from triptych.reports.statistics.verdict import judge_difference
 from triptych.reports.table import MISSING, Table, make_cells
 
+INTERVAL = f"[{1 - LEVEL:.0%} interval]"
+"""What the header of a difference with an interval ends with."""
+
 
 def find_base(rows: Sequence[ArmRow], comparisons: Comparisons, reference: str | None) -> ArmRow | None:
     """Return the arm to compare with: the study's reference, or else the best arm; None if no two can be compared."""
@@ -48,16 +51,13 @@ def find_rivals(rows: Sequence[ArmRow], comparisons: Comparisons) -> list[ArmRow
     if len(ranked) < 2 or comparisons.seeds is None:
         return None
     best, *others = ranked
-    return [other for other in others if not _is_ahead(difference_of_best(best, other, len(ranked), comparisons))]
-
-
-def difference_of_best(best: ArmRow, other: ArmRow, arms: int, comparisons: Comparisons) -> Difference | None:
-    """Return the difference of the best arm from another one, corrected for all pairs of that many arms."""
-    return comparisons.difference(best, other, arms * (arms - 1) // 2)
-
-
-def _is_ahead(difference: Difference | None) -> bool:
-    return difference is not None and not difference.interval.low <= 0 <= difference.interval.high
+    pairs = len(ranked) * (len(ranked) - 1) // 2
+    found = {other.label: comparisons.difference(best, other, pairs) for other in others}
+    return [
+        other
+        for other in others
+        if (difference := found[other.label]) is None or difference.interval.low <= 0 <= difference.interval.high
+    ]
 
 
 def show(difference: Difference | None, estimate: float | None, measure: Measure) -> str:
@@ -68,6 +68,11 @@ def show(difference: Difference | None, estimate: float | None, measure: Measure
         return measure.text(estimate)
     bounds = difference.interval
     return f"{measure.text(estimate)} [{measure.text(bounds.low)}, {measure.text(bounds.high)}]"
+
+
+def show_p(p: float) -> str:
+    """Return a p-value with four decimals."""
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 def unsigned(difference: float, measure: Measure) -> str:
@@ -84,7 +89,7 @@ def compare(rows: Sequence[ArmRow], comparisons: Comparisons, reference: str | N
         reference: the arm to compare with, if a study has one.
 
     Returns:
-        Columns model, the measure, Δ with its interval, verdict and seeds. The lines are in the order of ``rows``, or,
+        Columns arm, the measure, Δ with its interval, verdict and seeds. The lines are in the order of ``rows``, or,
         without a reference, the best arm first. None if no two arms can be compared.
     """
     base = find_base(rows, comparisons, reference)
@@ -95,7 +100,7 @@ def compare(rows: Sequence[ArmRow], comparisons: Comparisons, reference: str | N
     shown = list(rows) if is_named else [*ranked, *(row for row in rows if row not in ranked)]
     found = {row.label: comparisons.difference(row, base) for row in shown if row is not base}
     cells = [_cells(row, base, comparisons, found.get(row.label)) for row in shown]
-    names = ("model", measure.name, f"Δ [{1 - LEVEL:.0%} interval]", "verdict", "seeds")
+    names = ("arm", measure.name, f"Δ {INTERVAL}" if comparisons.seeds else "Δ", "verdict", "seeds")
     notes = [
         f"Against {base.label}, the {'reference' if is_named else 'best arm'}, in {measure.unit}; "
         f"{'higher' if measure.higher_is_better else 'lower'} is better.",
@@ -130,12 +135,12 @@ def compare_seeds(rows: Sequence[ArmRow], comparisons: Comparisons, reference: s
         [
             row.label,
             f"{measure.text(test.estimate)} [{measure.text(test.interval.low)}, {measure.text(test.interval.high)}]",
-            f"{test.p:.4f}",
+            show_p(test.p),
         ]
         for row in shown
         for test in (found[row.label],)
     ]
-    header = ("model", f"Δ [{1 - LEVEL:.0%} interval]", "p")
+    header = ("arm", f"Δ {INTERVAL}", "p")
     note = (
         f"Against {base.label}, by scipy.stats.dunnett: seeds alone, as if these test sentences were all there are; "
         "corrected for the number of arms. Verdicts are not made from it."

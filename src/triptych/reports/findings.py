@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from triptych.reports.analysis import Analysis
-from triptych.reports.arm_rows import ArmRow
+from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.comparisons import Comparisons
-from triptych.reports.differences import difference_of_best, find_rivals, rank, unsigned
-from triptych.reports.measures import LIKELIHOOD, TEST_NATS, VALIDATION_LOSS, Measure
+from triptych.reports.differences import find_rivals, rank, unsigned
+from triptych.reports.measures import LIKELIHOOD, TEST_NATS, VALIDATION_LOSS, Measure, share_tokenizer
 from triptych.reports.published import Published
 from triptych.reports.statistics.difference import LEVEL, POWER
 from triptych.reports.study import Study
@@ -18,63 +19,82 @@ MOST_NAMED = 3
 
 
 def headline(rows: Sequence[ArmRow], analysis: Analysis) -> list[str]:
-    """Return which arm is best, by how much, and how sure that is; empty if there are no two arms to compare."""
+    """Return which arm is best, by how much, and how sure that is; empty if there are no two arms to compare.
+
+    A sentence for the primary measure, and one for BLEU of each test set.
+    """
     if analysis.primary is None:
         return []
-    compared = analysis.compared(analysis.primary)
-    ranked = [row for row in rank(rows, compared) if compared.mean(row) is not None]
+    first = _best(rows, analysis.compared(analysis.primary), gap=True)
+    others = [measure for measure in analysis.measures if measure != analysis.primary and measure.key == "bleu"]
+    found = [*first, *(sentence for measure in others for sentence in _best(rows, analysis.compared(measure)))]
+    if found and not analysis.has_seeds:
+        how = "all have the weights of one training" if analysis.has_one_training else "each was trained once"
+        found.insert(0, f"No arm can be called the best: {how}, and another seed could change the order.")
+    return [" ".join(found)] if found else []
+
+
+def _best(rows: Sequence[ArmRow], compared: Comparisons, *, gap: bool = False) -> list[str]:
+    """Return the arm with the best value of a measure, and which others may be as good.
+
+    Args:
+        rows: the arms.
+        compared: them, compared in the measure.
+        gap: whether to say by how much it is ahead of the next.
+    """
+    ranked = rank(rows, compared)
     if len(ranked) < 2:
         return []
     best, second = ranked[:2]
     measure, rivals = compared.measure, find_rivals(rows, compared)
-    means = [compared.mean(row) or 0.0 for row in (best, second)]
-    gap = _gap(means[0] - means[1], measure)
-    ahead = f"{measure.superlative} {measure.title}: {best.label}, {gap} {second.label}."
+    text = f"{measure.superlative} {measure.title}: {best.label}"
+    if gap:
+        side = "above" if measure.higher_is_better else "below"
+        difference = fmean(compared.values(best.label)) - fmean(compared.values(second.label))
+        text += f", {unsigned(difference, measure)} {measure.unit} {side} {second.label}"
     if rivals is None:
-        return [f"{ahead} Each arm was trained once: another seed could change the order."]
+        return [f"{text}."]
     if rivals:
-        return [f"{ahead} That is not settled: {_name(rivals)} may be as good."]
-    found = difference_of_best(best, second, len(ranked), compared)
-    assert found is not None
-    low, high = sorted(abs(bound) for bound in (found.interval.low, found.interval.high))
-    return [
-        f"{ahead} It is ahead of every other arm ({1 - LEVEL:.0%} interval against {second.label}, corrected for all "
-        f"pairs: {unsigned(low, measure)} to {unsigned(high, measure)})."
-    ]
+        return [f"{text}; {_name(rivals)} may be as good."]
+    others = "all other arms" if len(ranked) == len(rows) else f"the other {len(ranked) - 1} that were measured"
+    return [f"{text}; its intervals against {others} exclude zero."]
 
 
-def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study, published: Published) -> list[str]:
-    """Return what the columns of differences mean, a sentence each."""
-    measure = analysis.primary
-    base = analysis.base(measure) if measure else None
-    lines = []
-    if measure is not None and base is not None:
-        lines += [*_stand_in(measure, study), _difference(analysis.compared(measure), base, rows, study)]
-    if any(analysis.leader(each) for each in analysis.measures):
-        lines.append("Bold: best of its column, if its intervals against all other arms exclude zero.")
-    return lines + _published(rows, published, study.reference)
-
-
-def how_interval_is_made(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> list[str]:
-    """Return which measure decides, and how the intervals of its differences were made, for a section on methods."""
+def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> list[str]:
+    """Return which measure decides if it is not the planned one, and what the column of differences means."""
     measure = analysis.primary
     base = analysis.base(measure) if measure else None
     if measure is None or base is None:
         return []
-    compared = analysis.compared(measure)
-    lines = [f"Primary outcome: {measure.title} ({measure.unit}).", _difference(compared, base, rows, study)]
-    if compared.seeds is not None:
-        lines.append(
-            "Each interval is the difference ± t times the root of the variance over test sentences (paired) plus the "
-            "variance between seeds, pooled over configurations, with Satterthwaite's degrees of freedom and "
-            "Bonferroni's correction."
-        )
-    return lines
+    kind = "the reference" if base.arm == study.reference else "chosen as the best arm"
+    better = "higher" if measure.higher_is_better else "lower"
+    delta = f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better)."
+    return [*_stand_in(rows, measure, study), " ".join([delta, *explain_interval(rows, analysis, base)])]
 
 
-def _gap(gap: float, measure: Measure) -> str:
-    side = "above" if measure.higher_is_better else "below"
-    return f"{unsigned(gap, measure)} {measure.unit} {side}"
+def explain_interval(rows: Sequence[ArmRow], analysis: Analysis, base: ArmRow) -> list[str]:
+    """Return what the intervals of the primary measure are, and the smallest difference that could have been found.
+
+    Args:
+        rows: the arms.
+        analysis: what the runs say of them.
+        base: the arm that the others are compared with.
+    """
+    if analysis.primary is None or (compared := analysis.compared(analysis.primary)).seeds is None:
+        return []
+    found = [difference for row in rows if row is not base and (difference := compared.difference(row, base))]
+    if not found:
+        return []
+    measure = compared.measure
+    others = "seeds and other test sentences" if all(one.sentences is not None for one in found) else "seeds"
+    smallest = max(one.smallest_detectable() for one in found)
+    return [
+        f"The interval is where other {others} would leave it, with {1 - LEVEL:.0%} for all {compared.comparisons} "
+        "differences in this measure together; the variance between seeds is pooled over "
+        f"{compared.seeds.arms} arm{'s' if compared.seeds.arms > 1 else ''}.",
+        f"Power: a true difference of {unsigned(smallest, measure)} {measure.unit} would be found with a probability "
+        f"of {POWER:.0%}.",
+    ]
 
 
 def _name(rows: Sequence[ArmRow]) -> str:
@@ -85,46 +105,30 @@ def _name(rows: Sequence[ArmRow]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _stand_in(measure: Measure, study: Study) -> list[str]:
-    """Return which measure stands in for the likelihood of the test set, if one does."""
+def _stand_in(rows: Sequence[ArmRow], measure: Measure, study: Study) -> list[str]:
+    """Return which measure decides in place of the likelihood of the test set, if one does."""
     if study.primary != LIKELIHOOD or measure.key == TEST_NATS:
         return []
+    planned = "The likelihood of the test set was to decide, and not all runs stored it."
     if measure.key == VALIDATION_LOSS:
-        return ["These runs did not store the likelihood of the test set. Validation loss (nats a token) stands in."]
-    return [
-        "These runs did not store the likelihood of the test set, and losses of different tokenizers cannot be "
-        "compared. BLEU decides."
-    ]
+        return [f"{planned} Validation loss (nats a token) decides instead."]
+    comparable = share_tokenizer(runs_of(rows))
+    why = "" if comparable else " Losses of different tokenizers cannot be compared."
+    return [f"{planned}{why} BLEU decides."]
 
 
-def _difference(compared: Comparisons, base: ArmRow, rows: Sequence[ArmRow], study: Study) -> str:
-    """Return what Δ is, how its interval was made, and the smallest difference that could have been found."""
-    measure = compared.measure
-    kind = "the reference" if base.arm == study.reference else "the best arm"
-    better = "higher" if measure.higher_is_better else "lower"
-    text = f"Δ: against {base.label}, {kind}, in {measure.unit} ({better} is better)."
-    if compared.seeds is None:
-        return f"{text} There is no interval: each arm was trained once."
-    found = [difference for row in rows if row is not base and (difference := compared.difference(row, base))]
-    if not found:
-        return text
-    sampled = "seeds and sentences" if any(one.sentences is not None for one in found) else "seeds"
-    smallest = max(one.smallest_detectable() for one in found)
-    return (
-        f"{text} Intervals cover {sampled}, at {1 - LEVEL:.0%} for all {compared.comparisons} differences together. "
-        f"A true difference of {unsigned(smallest, measure)} would be found with a probability of {POWER:.0%}."
-    )
+def explain_published(rows: Sequence[ArmRow], published: Published, reference: str | None) -> str:
+    """Return what the published differences of a summary are, a clause for each metric, arm compared with, and source.
 
-
-def _published(rows: Sequence[ArmRow], published: Published, reference: str | None) -> list[str]:
-    """Return what the published differences are, a clause for each metric and each arm compared with."""
-    found: dict[tuple[str, str], list[str]] = {}
+    Empty if there are none.
+    """
+    found: dict[tuple[str, str, str], list[str]] = {}
+    labels = {row.arm: row.label for row in rows}
     for row in rows:
         if difference := published.difference(row.arm, reference):
-            found.setdefault((difference.metric, difference.against), []).append(row.label)
-    several = len(found) > 1
+            base = labels.get(difference.against, difference.against)
+            found.setdefault((difference.metric, base, difference.source), []).append(row.label)
     clauses = [
-        f"{metric}, against {base}" + (f" ({', '.join(labels)})" if several else "")
-        for (metric, base), labels in found.items()
+        f"{', '.join(names)} minus {base} in {metric} ({source})" for (metric, base, source), names in found.items()
     ]
-    return [f"Published Δ: {'; '.join(clauses)}."] if clauses else []
+    return f"Published Δ, in another set-up than ours: {'; '.join(clauses)}." if clauses else ""

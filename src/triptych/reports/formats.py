@@ -24,7 +24,7 @@ def spans(header: pd.MultiIndex) -> list[tuple[str, int]]:
 
 
 def to_markdown(tables: Sequence[Table], home: Path) -> str:
-    """Return Markdown with the title, the table and the notes of each table.
+    """Return Markdown with the title, the table and the sentences of each table.
 
     Args:
         tables: the tables, in order.
@@ -32,13 +32,23 @@ def to_markdown(tables: Sequence[Table], home: Path) -> str:
     """
     parts = []
     for table in tables:
-        notes = "".join(f"- {_escaped(note, '<>*`[]')}\n" for note in table.notes)
-        parts.append(f"## {_markdown(table.title)}\n\n{to_markdown_cells(table, home)}\n{notes}")
+        notes = "".join(f"- {_prose(note)}\n" for note in table.all_notes)
+        parts.append(f"## {_markdown(table.title)}\n\n{to_markdown_block(table, home)}\n{notes}")
     return "\n".join(parts)
 
 
+def to_markdown_block(table: Table, home: Path | None = None) -> str:
+    """Return the lead and the lines of a table as Markdown, without its title and notes.
+
+    Args:
+        table: the table.
+        home: the folder of the page, which the links to runs start from; None for a table without links.
+    """
+    return "".join(f"{_prose(sentence)}\n\n" for sentence in table.lead) + to_markdown_cells(table, home)
+
+
 def to_markdown_cells(table: Table, home: Path | None = None) -> str:
-    """Return the lines of a table as Markdown, without its title and notes.
+    """Return the lines of a table as Markdown.
 
     Args:
         table: the table.
@@ -71,6 +81,11 @@ def to_frame(rows: Sequence[ArmRow], published: Published) -> pd.DataFrame:
     for name, figures in zip(published.header, zip(*map(published.beside, [*arms, *others]), strict=True), strict=True):
         frame[f"{PUBLISHED}/{name}"] = figures
     return frame
+
+
+def _prose(text: str) -> str:
+    """Escape what Markdown would take for markup outside a table."""
+    return _escaped(text, "<>*`[]")
 
 
 def _markdown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Write a table as LaTeX with booktabs. It compiles whatever characters a label or a figure has."""
+"""Write a table as LaTeX with booktabs. A character that LaTeX may not have becomes its Unicode number."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SPECIAL_CHARACTERS = {
     **{"α": "$\\alpha$", "β": "$\\beta$", "γ": "$\\gamma$", "δ": "$\\delta$", "ε": "$\\epsilon$", "θ": "$\\theta$"},
     **{"λ": "$\\lambda$", "μ": "$\\mu$", "\u00b5": "$\\mu$", "π": "$\\pi$", "σ": "$\\sigma$", "τ": "$\\tau$"},
     **{"φ": "$\\phi$", "Δ": "$\\Delta$", "Σ": "$\\Sigma$", "Ω": "$\\Omega$"},
-    **{sign: sign for sign in "øØłŁßæÆœŒđĐı«»"},
+    **{sign: sign for sign in "øØłŁßæÆœŒı"},
 }
 ACCENTS = {
     **{"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": "."},
-    **{"\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c", "\u0328": "k"},
+    **{"\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"},
 }
 """LaTeX commands of the combining characters of Unicode."""
 
@@ -45,7 +45,7 @@ def to_latex(table: Table) -> str:
         cells = [_escaped(cell) for cell in line]
         lines.append([f"\\textbf{{{cell}}}" if (i, j) in table.best else cell for j, cell in enumerate(cells)])
     names, *body = [f"{' & '.join(line)} \\\\\n" for line in lines]
-    comments = "".join(f"% {_escaped(text)}\n" for text in (table.title, *table.notes))
+    comments = "".join(f"% {_escaped(text)}\n" for text in (table.title, *table.lead, *table.all_notes))
     return (
         f"{comments}\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}\n\\toprule\n{head}{names}\\midrule\n"
         f"{''.join(body)}\\bottomrule\n\\end{{tabular}}\n"

@@ -94,8 +94,8 @@ def primary_measure(
 ) -> Measure | None:
     """Return the measure that decides a study; None if no run has it.
 
-    ``LIKELIHOOD`` is the log-likelihood of a test set in nats a sentence. Where no run has it, it is the validation
-    loss, unless the runs differ in their tokenizers, whose tokens cannot be compared. Then it is BLEU.
+    ``LIKELIHOOD`` is the log-likelihood of a test set in nats a sentence. Where a finished run lacks it, it is the
+    validation loss, unless the runs differ in their tokenizers, whose tokens cannot be compared. Then it is BLEU.
 
     Args:
         runs: the runs of all arms.
@@ -103,20 +103,25 @@ def primary_measure(
         margin: the study's, in the unit of the measure.
         test_set: the test set. By default it is the first in alphabetical order, which the validation set resembles.
     """
-    names = test_sets(runs)
-    if not names:
-        return None
+    finished = [run for run in runs if run.result]
+    names = [test_set] if test_set else test_sets(runs)
     keys = [primary]
     if primary == LIKELIHOOD:
-        comparable = (
-            test_set is None and len({str((run.result or {}).get("tokenizer")) for run in runs if run.result}) == 1
-        )
+        comparable = test_set is None and share_tokenizer(finished)
         keys = [TEST_NATS, *([VALIDATION_LOSS] if comparable else []), "bleu"]
     for key in keys:
-        measure = find_measure(key, test_set or names[0], margin if key == keys[0] else None)
-        if any(measure.value(run) is not None for run in runs):
+        if key != VALIDATION_LOSS and not names:
+            continue
+        measure = find_measure(key, names[0] if names else "", margin if key == keys[0] else None)
+        measured = [measure.value(run) is not None for run in finished]
+        if any(measured) and (all(measured) or key == keys[-1]):
             return measure
     return None
+
+
+def share_tokenizer(runs: Sequence[StoredRun]) -> bool:
+    """Return whether all finished runs have one tokenizer, so that their losses a token can be compared."""
+    return len({str((run.result or {}).get("tokenizer")) for run in runs if run.result}) == 1
 
 
 def measures_of(runs: Sequence[StoredRun], primary: str, margin: float | None) -> list[Measure]:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
-from triptych.reports.columns import time_unit
-from triptych.reports.findings import how_interval_is_made
-from triptych.reports.setup import all_signatures, in_short
+from triptych.reports.columns import Column, average_seeds, cost_columns, is_shared
+from triptych.reports.findings import explain_interval
+from triptych.reports.setup import all_signatures, how_trained, how_translated
 from triptych.reports.stored_run import StoredRun
 from triptych.reports.study import Study
 
 TRIALS = "[Say how many trials led to these settings. triptych records the runs of this sweep alone.]"
 """What the author must add."""
+COMPARED = {
+    "parameters": "parameters",
+    "parameters_non_embedding": "non-embedding parameters",
+    "tokens_src": "source tokens",
+    "tokens_tgt": "target tokens",
+    "flops": "FLOPs",
+    "seconds": "training time",
+}
+"""Costs that are equal for all configurations or not, by their keys."""
+NAMES = {"parameters": "M parameters", "flops": "FLOPs"}
+"""What stands after a figure of costs, by its key; after a time its unit."""
 
 
 def methods(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> str:
@@ -29,12 +41,13 @@ def methods(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> str:
     sentences = [
         _arms(rows),
         _data(runs),
-        *in_short(runs),
+        *how_trained(runs, study),
         *_training(runs),
+        *how_translated(runs),
         _sizes(rows),
         TRIALS,
         *(f"{name}: {signature}." for name, signature in all_signatures(runs)),
-        *how_interval_is_made(rows, analysis, study),
+        *_statistics(rows, analysis),
         _equality(rows),
         _versions(runs),
     ]
@@ -42,25 +55,30 @@ def methods(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> str:
 
 
 def _arms(rows: Sequence[ArmRow]) -> str:
-    """Return which arms were trained, and with which seeds."""
+    """Return which arms there are, of how many trainings, and with which seeds."""
     finished = [row for row in rows if row.finished]
-    seeds = sorted({run.seed for row in finished for run in row.finished if run.seed is not None})
-    with_seeds = f"with {len(seeds)} seeds ({_listed(seeds)})" if len(seeds) > 1 else "with one seed"
-    if len({len(row.finished) for row in finished}) > 1:
-        with_seeds = "with " + "; ".join(f"{len(row.finished)} seeds of {row.label}" for row in finished)
-    names = _listed(row.label for row in finished)
-    return f"We trained {len(finished)} configuration{'s' if len(finished) > 1 else ''} ({names}) {with_seeds}."
+    runs = runs_of(finished)
+    seeds = {row.label: [run.seed for run in row.finished] for row in finished}
+    first = next(iter(seeds.values()))
+    if all(each == first for each in seeds.values()):
+        how = f"with seed{'s' if len(first) > 1 else ''} {_listed(first)}" + (" each" if len(first) > 1 else "")
+    else:
+        how = "with these seeds: " + "; ".join(f"{label} {_listed(each)}" for label, each in seeds.items())
+    trainings = len({run.training for run in runs})
+    shared = f" from {trainings} training{'s' if trainings > 1 else ''}" if trainings < len(runs) else ""
+    return f"We compare {len(finished)} configurations ({_listed(seeds)}){shared}, {how}."
 
 
 def _data(runs: Sequence[StoredRun]) -> str:
-    """Return the corpora, languages and vocabularies."""
+    """Return the corpora, languages and vocabularies; empty if none is stored."""
     found = []
     for run in runs:
         data, tokenizer = ((run.result or {}).get(key) or {} for key in ("data", "tokenizer"))
-        languages = " to ".join(data.get("languages") or [])
-        pieces = f", {tokenizer.get('name')} ({tokenizer.get('vocab_size', 0):,} pieces)" if tokenizer else ""
-        found.append(f"{data.get('name')}{f', {languages}' if languages else ''}{pieces}")
-    return f"Data: {'; '.join(dict.fromkeys(found))}."
+        parts = [data.get("name"), " to ".join(data.get("languages") or [])]
+        parts += [f"{tokenizer['name']} ({tokenizer['vocab_size']:,} pieces)"] if tokenizer.get("vocab_size") else []
+        found.append(", ".join(filter(None, parts)))
+    described = "; ".join(dict.fromkeys(filter(None, found)))
+    return f"Data: {described}." if described else ""
 
 
 def _training(runs: Sequence[StoredRun]) -> list[str]:
@@ -104,45 +122,66 @@ def _value(value: Any) -> str:
 
 
 def _sizes(rows: Sequence[ArmRow]) -> str:
-    """Return parameters, FLOPs and time of each arm, the mean over seeds."""
+    """Return parameters, FLOPs and time of each arm, the mean over seeds, as far as stored."""
+    finished = [row for row in rows if row.finished]
+    lines = average_seeds(finished).to_dict("records")
+    columns = [column for column in cost_columns(runs_of(finished)) if column.key in ("parameters", "flops", "seconds")]
     found = []
-    longest = max(_mean(row, "train", "seconds") for row in rows if row.finished)
-    unit, scale = time_unit(longest)
-    for row in rows:
-        if row.finished:
-            parameters, flops = _mean(row, "model", "parameters"), _mean(row, "train", "flops")
-            time = _mean(row, "train", "seconds") / scale
-            found.append(f"{row.label} {parameters / 1e6:.2f}M parameters, {flops:.2e} FLOPs, {time:.1f} {unit}")
-    devices = _join_different(str(((run.result or {}).get("train") or {}).get("device")) for run in runs_of(rows))
-    return (
-        "Sizes and costs (FLOPs of all matrix products, forward and backward, by an analytic count; time on "
-        f"{devices}): {'; '.join(found)}."
-    )
+    for row, line in zip(finished, lines, strict=True):
+        parts = [
+            f"{text} {NAMES.get(column.key, column.header)}" for column in columns if (text := _mean(line, column))
+        ]
+        found.append(f"{row.label} {', '.join(parts)}" if parts else "")
+    devices = _join_different(((run.result or {}).get("train") or {}).get("device") for run in runs_of(finished))
+    place = f"; time on {devices}" if devices else ""
+    sizes = "; ".join(filter(None, found))
+    how = f"FLOPs of all matrix products, forward and backward, by an analytic count{place}"
+    return f"Sizes and costs ({how}): {sizes}." if sizes else ""
 
 
 def _equality(rows: Sequence[ArmRow]) -> str:
-    """Return in which of parameters, tokens, FLOPs and time the arms are equal."""
-    sizes = {
-        "parameters": ("model", "parameters"),
-        "source tokens": ("train", "tokens_src"),
-        "target tokens": ("train", "tokens_tgt"),
-        "FLOPs": ("train", "flops"),
-        "training time": ("train", "seconds"),
-    }
+    """Return in which of parameters, tokens, FLOPs and time the arms are equal, as far as stored."""
     finished = [row for row in rows if row.finished]
     if len(finished) < 2:
         return ""
+    lines = average_seeds(finished).to_dict("records")
     equal, unequal = [], []
-    for name, keys in sizes.items():
-        values = [_mean(row, *keys) for row in finished]
-        low, high = min(values), max(values)
-        if low == high:
+    for key, name in COMPARED.items():
+        values = [line.get(key, math.nan) for line in lines]
+        if any(math.isnan(value) or value <= 0 for value in values):
+            continue
+        if is_shared(lines, key):
             equal.append(name)
         else:
-            unequal.append(f"{name} (factor {high / low:.2f} between the least and the most)" if low else name)
+            unequal.append(f"{name} (the largest is {_ratio(max(values) / min(values))} the smallest)")
     parts = [f"Equal for all configurations: {_listed(equal)}." if equal else ""]
     parts.append(f"Not equal: {_listed(unequal)}." if unequal else "")
     return " ".join(filter(None, parts))
+
+
+def _ratio(ratio: float) -> str:
+    """Return how large a figure is beside another one."""
+    return f"{100 * (ratio - 1):.2g}% above" if ratio < 1.1 else f"{ratio:.2f} times"
+
+
+def _statistics(rows: Sequence[ArmRow], analysis: Analysis) -> list[str]:
+    """Return which measure decides, and how the intervals of its differences were made."""
+    measure = analysis.primary
+    base = analysis.base(measure) if measure else None
+    if measure is None or base is None:
+        return []
+    lines = [f"Primary outcome: {measure.title} ({measure.unit}), compared with {base.label}."]
+    found = explain_interval(rows, analysis, base)
+    if not found:
+        return [
+            *lines,
+            "No configuration has two seeds, so there are no intervals and no conclusions about architectures.",
+        ]
+    formula = (
+        "Each interval is the difference ± t times the root of the variance over test sentences (paired, where known) "
+        "plus the variance between seeds, with Satterthwaite's degrees of freedom and Bonferroni's correction."
+    )
+    return [*lines, *found, formula]
 
 
 def _versions(runs: Sequence[StoredRun]) -> str:
@@ -150,19 +189,18 @@ def _versions(runs: Sequence[StoredRun]) -> str:
     names = ("torch", "lightning", "sentencepiece", "sacrebleu")
     found = []
     for run in runs:
-        versions = (run.result or {}).get("versions") or {}
-        libraries = [f"{name} {versions[name]}" for name in names if name in versions]
-        found.append(", ".join([f"triptych {(run.result or {}).get('version')}", *libraries]))
+        stored = {"triptych": (run.result or {}).get("version")} | ((run.result or {}).get("versions") or {})
+        found.append(", ".join(f"{name} {stored[name]}" for name in ("triptych", *names) if stored.get(name)))
     return f"Software: {_join_different(found)}."
 
 
-def _mean(row: ArmRow, part: str, key: str) -> float:
-    """Return a figure of an arm, the mean over its seeds; 0 where none was stored."""
-    values = [((run.result or {}).get(part) or {}).get(key) or 0.0 for run in row.finished]
-    return sum(values) / len(values) if values else 0.0
+def _mean(line: Mapping[str, float], column: Column) -> str:
+    """Return the mean of a figure as a table prints it, empty if it was not stored."""
+    mean = line.get(column.key)
+    return "" if mean is None or math.isnan(mean) else format(mean / column.scale, column.format)
 
 
-def _join_different(texts: Iterable[str]) -> str:
+def _join_different(texts: Iterable[str | None]) -> str:
     """Return the texts that differ from each other, joined by "or"."""
     return " or ".join(dict.fromkeys(filter(None, texts)))
 

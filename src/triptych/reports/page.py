@@ -80,7 +80,7 @@ th, td { padding: .45rem .6rem; text-align: right; border-bottom: 1px solid var(
 tbody tr:last-child td { border-bottom: 0; }
 tbody tr:hover td { background: var(--raised); }
 td { white-space: nowrap; }
-td.prose { text-align: left; white-space: normal; min-width: 8rem; }
+th.prose, td.prose { text-align: left; white-space: normal; min-width: 8rem; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--ground); }
 th:first-child { background: var(--raised); }
 th.blank:first-child { position: static; border-bottom: 0; }
@@ -107,6 +107,7 @@ repaint();
 TEMPLATE = (
     """\
 {% macro draw(table) %}
+{% for sentence in table.lead %}<p>{{ sentence }}</p>{% endfor %}
 <div class="scroll"><table>
 <thead>
 {% if spans(table.cells.columns) | map(attribute=0) | select | list %}
@@ -116,7 +117,8 @@ TEMPLATE = (
 {% endfor %}
 </tr>
 {% endif %}
-<tr>{% for _, name in table.cells.columns %}<th>{{ name }}</th>{% endfor %}</tr>
+<tr>{% for _, name in table.cells.columns %}
+<th{% if loop.index0 in table.prose %} class="prose"{% endif %}>{{ name }}</th>{% endfor %}</tr>
 </thead>
 <tbody>
 {% for line in table.cells.itertuples(index=False) %}
@@ -135,7 +137,7 @@ TEMPLATE = (
 </tr>
 {% endfor %}
 </tbody></table></div>
-<ul class="notes">{% for note in table.notes %}<li>{{ note }}</li>{% endfor %}</ul>
+<ul class="notes">{% for note in table.all_notes %}<li>{{ note }}</li>{% endfor %}</ul>
 {% endmacro %}
 <!doctype html>
 <html lang="en">

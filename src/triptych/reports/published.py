@@ -12,7 +12,7 @@ from pathlib import Path
 import triptych
 from triptych.errors import UserError
 from triptych.reports.study import Study, is_result, study_folder
-from triptych.reports.table import Table, make_cells
+from triptych.reports.table import Table, keep_columns, make_cells
 
 EXPERIMENTS = Path(triptych.__file__).parents[2] / "experiments"
 """The studies of a checkout. An installed wheel has none, so its reports have no published figures."""
@@ -28,10 +28,11 @@ class PublishedDifference:
 
     Attributes:
         value: the difference.
-        decimals: decimals of the more precise figure.
+        decimals: decimals of the more precise figure, or, if one is approximate, of the less precise.
         approximate: whether a figure was published as "about …".
         against: the arm that it is compared with.
         metric: the name of the figure.
+        source: the publication.
     """
 
     value: float
@@ -39,6 +40,7 @@ class PublishedDifference:
     approximate: bool
     against: str
     metric: str
+    source: str
 
     def __str__(self) -> str:
         sign = "≈ " if self.approximate else ""
@@ -54,32 +56,41 @@ class Published:
         cells: the figures of each arm as they were published, blank where they were not.
         notes: the source and the set-up of the figures, a line each.
         against: the arm that a publication compares an arm with, where it is not the study's reference.
+        sources: the publication that an arm's figures are from.
     """
 
     header: tuple[str, ...]
     cells: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
     against: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def beside(self, arm: str) -> tuple[str, ...]:
         """Return the figures of one arm, blank where there are none."""
         return self.cells.get(arm, ("",) * len(self.header))
 
     def difference(self, arm: str, reference: str | None) -> PublishedDifference | None:
-        """Return the published difference in BLEU of an arm from its reference; None if there is none.
+        """Return the published difference from the study's reference, in a kind of BLEU; None if there is none.
+
+        There is none either if the publication compares the arm with another one, so that the difference would not
+        stand for the same as ours. ``reference (…)`` is the reference, as another publication trained it.
 
         Args:
             arm: the arm.
-            reference: the study's reference, which an arm is compared with unless ``against`` names another.
+            reference: the study's reference.
         """
         base = self.against.get(arm, reference)
-        if base is None or base == arm:
+        if reference is None or base is None or base == arm:
+            return None
+        if base != reference and not base.startswith(f"{reference} ("):
             return None
         for name, ours, theirs in zip(self.header, self.beside(arm), self.beside(base), strict=True):
             one, other = _read_number(ours), _read_number(theirs)
             if "BLEU" in name and one and other:
-                decimals = max(one[1], other[1])
-                return PublishedDifference(one[0] - other[0], decimals, one[2] or other[2], base, name)
+                approximate = one[2] or other[2]
+                decimals = min(one[1], other[1]) if approximate else max(one[1], other[1])
+                source = self.sources.get(arm, "")
+                return PublishedDifference(one[0] - other[0], decimals, approximate, base, name, source)
         return None
 
     @property
@@ -87,9 +98,10 @@ class Published:
         """All figures as they were published; None if there are none."""
         if not self.cells:
             return None
-        lines = [[arm, *figures] for arm, figures in self.cells.items()]
+        lines = [[arm, *figures, self.against.get(arm, "")] for arm, figures in self.cells.items()]
         notes = [*self.notes, "Other test sets, metrics and sizes than ours: only differences can be compared, if any."]
-        return Table("Published figures", make_cells(["model", *self.header], lines), notes)
+        table = Table("Published figures", make_cells(["arm", *self.header, AGAINST], lines), notes)
+        return table if self.against else keep_columns(table, range(1 + len(self.header)))
 
 
 def read_published(folder: Path, study: Study) -> Published:
@@ -131,7 +143,8 @@ def read_published(folder: Path, study: Study) -> Published:
     for arm, base in against.items():
         if base not in cells:
             raise UserError(f"{path} compares {arm} with {base}, which has no row there.")
-    return Published(figures, cells, tuple(_notes(sources)), against)
+    publications = {arm: source for (source, _), arms in sources.items() for arm in arms}
+    return Published(figures, cells, tuple(_notes(sources)), against, publications)
 
 
 def _read_number(text: str) -> tuple[float, int, bool] | None:

@@ -44,10 +44,6 @@ class FolderRun(StoredRun):
     def remedy(self) -> str:
         return "train it again in another output=…, or report the others without it"
 
-    @property
-    def has_folder(self) -> bool:
-        return True
-
     def link(self, home: Path) -> str:
         return quote(Path(os.path.relpath(self.folder, home)).as_posix()) + "/"
 

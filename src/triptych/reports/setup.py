@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triptych.decoding.choices import EXACT
-from triptych.reports.arm_rows import ArmRow
+from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.columns import score_header
 from triptych.reports.comparability import share_stream, stream_of
+from triptych.reports.measures import share_tokenizer
 from triptych.reports.stored_run import StoredRun, metric_names, test_sets
 from triptych.reports.study import Study
 from triptych.reports.table import MISSING, Table, make_cells
@@ -18,16 +19,28 @@ def failures(rows: Sequence[ArmRow]) -> list[str]:
     return [reason for row in rows for reason in row.failures]
 
 
-def in_short(runs: Sequence[StoredRun]) -> list[str]:
-    """Return what is equal for all arms, in a few sentences: the budget, the tokens, the test sentences, the search."""
-    seeds = _seeds(runs)
-    found = [f"± is the standard deviation over {len(seeds)} seeds."] if len(seeds) > 1 else []
-    found += [*_budgets(runs), *_tokens([run for run in runs if run.result]).values()]
+def in_short(rows: Sequence[ArmRow], study: Study) -> list[str]:
+    """Return how the arms of a table were trained and how they translated, and what ± is."""
+    counts = {len(row.finished) for row in rows if row.finished}
+    spread = []
+    if max(counts, default=0) > 1:
+        seeds = f"{counts.pop()} seeds" if len(counts) == 1 else "the seeds of an arm"
+        spread = [f"± is the standard deviation over {seeds}."]
+    return [*how_trained(runs_of(rows), study), *how_translated(runs_of(rows)), *spread]
+
+
+def how_trained(runs: Sequence[StoredRun], study: Study) -> list[str]:
+    """Return the budget, the batch, and whether the tokens were the same, as one string."""
+    found = [*_budgets(runs), *_tokens([run for run in runs if run.result], study).values()]
+    return [f"Training: {' '.join(found)}"] if found else []
+
+
+def how_translated(runs: Sequence[StoredRun]) -> list[str]:
+    """Return how many sentences of each test set were translated, and by which search."""
     searches: dict[str, list[str]] = {}
     for name, scores in _scores(runs).items():
         searches.setdefault(_search(scores), []).append(name)
-    found += [f"{' and '.join(names)}: {search}." for search, names in searches.items()]
-    return [" ".join(found)] if found else []
+    return [f"Translation of {' and '.join(names)}: {search}." for search, names in searches.items()]
 
 
 def set_up(runs: Sequence[StoredRun], study: Study) -> Table:
@@ -35,7 +48,7 @@ def set_up(runs: Sequence[StoredRun], study: Study) -> Table:
     finished = [run for run in runs if run.result]
     lines = [("seeds", ", ".join(map(str, seeds)))] if (seeds := _seeds(runs)) else []
     lines += [("training", sentence) for sentence in _budgets(runs)]
-    lines += _tokens(finished).items()
+    lines += _tokens(finished, study).items()
     adopted = sum("weights_of" in (run.result or {}) for run in finished)
     if adopted:
         lines.append(
@@ -82,7 +95,7 @@ def _seeds(runs: Sequence[StoredRun]) -> list[int]:
 def _budgets(runs: Sequence[StoredRun]) -> list[str]:
     """Return the budget and the batch of all runs, or each different one, as a sentence."""
     found = " or ".join(dict.fromkeys(filter(None, map(_budget, runs))))
-    return [f"{found[0].upper()}{found[1:]}."] if found else []
+    return [f"{found}."] if found else []
 
 
 def _scores(runs: Sequence[StoredRun]) -> dict[str, list[Mapping[str, object]]]:
@@ -104,24 +117,25 @@ def _sentences(scores: Sequence[Mapping[str, object]]) -> str:
     return " or ".join(f"{count:,}" if isinstance(count, int) else MISSING for count in found)
 
 
-def _tokens(finished: Sequence[StoredRun]) -> dict[str, str]:
+def _tokens(finished: Sequence[StoredRun], study: Study) -> dict[str, str]:
     """Return whether runs that share a seed were trained on the same tokens, and whether they share a tokenizer."""
+    found = {}
+    if finished and not share_tokenizer(finished):
+        found["tokenizers"] = "The tokenizers differ, so figures counted in pieces cannot be compared."
     first: dict[int | None, StoredRun] = {}
     pairs = [(run, first.setdefault(run.seed, run)) for run in finished]
     if len(pairs) == len(first):
-        return {}
-    found = {}
+        return found
     if all(stream_of(run) == stream_of(other) for run, other in pairs):
-        found["tokens"] = "Every run of a seed was trained on the same tokens in the same order."
+        found["tokens"] = "For a given seed, all arms saw the same tokens in the same order."
     elif all(share_stream(run, other) for run, other in pairs):
-        found["tokens"] = "Equal FLOPs: of two runs of a seed, one was trained on the beginning of the other's tokens."
+        equal = len({str(run.config.get("budget")) for run in finished}) == 1
+        budget = "Equal FLOPs: for" if equal else "For"
+        found["tokens"] = f"{budget} a given seed, one arm saw the beginning of another's tokens."
+    elif "tokens" in study.varies:
+        found["tokens"] = "The arms saw different tokens, on purpose."
     else:
         found["tokens"] = "The runs were NOT all trained on the same tokens in the same order (see result.json)."
-    if len({str((run.result or {}).get("tokenizer")) for run in finished}) > 1:
-        found["tokenizers"] = (
-            "The runs do not share a tokenizer, so figures that are counted in pieces (perplexity, loss, sentence BLEU "
-            "over pieces) cannot be compared."
-        )
     return found
 
 

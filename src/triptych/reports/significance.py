@@ -9,6 +9,7 @@ import numpy as np
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import ScoredTexts
+from triptych.reports.differences import show_p
 from triptych.reports.statistics.randomization import TRIALS, random_seed, randomized_p
 from triptych.reports.stored_run import StoredRun
 from triptych.reports.table import MISSING, Table, make_cells
@@ -85,7 +86,7 @@ def compare_models(rows: Sequence[ArmRow], base: ArmRow, texts: ScoredTexts) -> 
         texts: the translations of the test set.
 
     Returns:
-        Columns model, Δ BLEU, p and seeds. None if no two arms can be tested.
+        Columns arm, Δ BLEU, p and seeds. None if no two arms can be tested.
     """
     tests = PairedTests(texts)
     found = {row.label: tests.test(row, base) for row in rows if row is not base}
@@ -102,7 +103,7 @@ def compare_models(rows: Sequence[ArmRow], base: ArmRow, texts: ScoredTexts) -> 
         "alone can have p < 0.05.",
     ]
     return Table(
-        f"These trained models, {texts.test_set}", make_cells(("model", "Δ BLEU", "p", "seeds"), cells), notes, rows
+        f"These trained models, {texts.test_set}", make_cells(("arm", "Δ BLEU", "p", "seeds"), cells), notes, rows
     )
 
 
@@ -111,5 +112,5 @@ def _cells(test: ModelDifference | None, is_base: bool) -> list[str]:
         return ["", "", ""]
     if test is None:
         return [MISSING] * 3
-    p = MISSING if test.p is None else f"{test.p:.4f}"
+    p = MISSING if test.p is None else show_p(test.p)
     return [f"{test.bleu:+.2f}".replace("-", "−"), p, ", ".join(map(str, test.seeds))]

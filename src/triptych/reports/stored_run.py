@@ -73,11 +73,6 @@ class StoredRun(ABC):
     def remedy(self) -> str:
         """What to do about a run whose result and translations contradict each other."""
 
-    @property
-    @abstractmethod
-    def has_folder(self) -> bool:
-        """Whether the run has a folder of its own, which a reader can open."""
-
     @abstractmethod
     def link(self, home: Path) -> str:
         """Return the run's address, relative to a page in the folder ``home``."""
@@ -116,6 +111,11 @@ class StoredRun(ABC):
     def seed(self) -> int | None:
         """The random seed of the training."""
         return (self.result or self.config).get("seed")
+
+    @property
+    def training(self) -> str:
+        """The name of the run whose training gave the weights: this one, unless it took those of another."""
+        return (self.result or {}).get("weights_of") or self.name
 
     @property
     def tests(self) -> dict[str, dict[str, Any]]:

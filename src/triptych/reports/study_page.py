@@ -7,7 +7,7 @@ from pathlib import Path
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.reports.formats import to_markdown_cells
+from triptych.reports.formats import to_markdown_block
 from triptych.reports.study import is_result, study_folder
 from triptych.reports.table import Table
 
@@ -48,4 +48,4 @@ def _write(page: Path, name: str, table: Table) -> None:
     if not found or not closed:
         raise UserError(f"{page} must have the two lines {begin} and {end}, in this order, for its table.")
     with replacing(page) as beside:
-        beside.write_text(f"{before}{begin}\n\n{to_markdown_cells(table)}\n{end}{after}", encoding="utf-8")
+        beside.write_text(f"{before}{begin}\n\n{to_markdown_block(table)}\n{end}{after}", encoding="utf-8")

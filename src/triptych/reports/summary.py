@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.columns import PARAMETERS, VALIDATION, Column, average_seeds, print_cell, score_column
-from triptych.reports.differences import show
+from triptych.reports.differences import INTERVAL, show
+from triptych.reports.findings import explain_published, headline
 from triptych.reports.measures import LIKELIHOOD, VALIDATION_LOSS, Measure, find_measure, primary_measure
 from triptych.reports.published import Published
-from triptych.reports.statistics.difference import LEVEL
 from triptych.reports.stored_run import metric_names, test_sets
 from triptych.reports.table import MISSING, Table, make_cells
-
-INTERVAL = f"[{1 - LEVEL:.0%} interval]"
 
 
 def summarize(
@@ -27,6 +25,8 @@ def summarize(
 ) -> Table:
     """Return the table of all arms: parameters, nats, BLEU, the primary difference, and the published one.
 
+    Above it stands which arm is best.
+
     Args:
         title: the heading.
         rows: the arms, in the order of the table.
@@ -37,7 +37,7 @@ def summarize(
     """
     sets = test_sets(runs_of(rows))
     lines = average_seeds(rows).to_dict("records")
-    header: list[tuple[str, str]] = [("", "model"), ("", PARAMETERS.header)]
+    header: list[tuple[str, str]] = [("", "arm"), ("", PARAMETERS.header)]
     cells = [[_label(row, rows), print_cell(line, PARAMETERS)] for row, line in zip(rows, lines, strict=True)]
     best, optional = set(), [1]
     shown = _shown_measures(rows, analysis)
@@ -53,13 +53,25 @@ def summarize(
             header.append(_header_of_difference(analysis, several=len(sets) > 1))
             for found, difference in zip(cells, differences, strict=True):
                 found.append(difference)
+    legend = {}
     theirs = [published.difference(row.arm, reference) for row in rows]
     if any(theirs):
         optional.insert(0, len(header))
+        legend[len(header)] = explain_published(rows, published, reference)
         header.append(("", "published Δ"))
         for found, published_difference in zip(cells, theirs, strict=True):
             found.append("" if published_difference is None else str(published_difference))
-    return Table(title, make_cells(header, cells), notes, rows, frozenset(best), optional=optional)
+    return Table(
+        title,
+        make_cells(header, cells),
+        notes,
+        rows,
+        frozenset(best),
+        headline(rows, analysis),
+        optional=optional,
+        legend=legend,
+        best_note="Bold: best of its column, if its intervals against all other arms exclude zero.",
+    )
 
 
 def _shown_measures(rows: Sequence[ArmRow], analysis: Analysis) -> list[Measure]:
@@ -95,7 +107,7 @@ def _differences(rows: Sequence[ArmRow], analysis: Analysis, reference: str | No
     found = []
     for row in rows:
         if row is base:
-            found.append("reference" if row.arm == reference else "best")
+            found.append("reference" if row.arm == reference else "")
         elif (estimate := compared.estimate(row, base)) is None:
             found.append(MISSING)
         else:

@@ -24,8 +24,11 @@ class Table:
         notes: sentences below the table, a line each.
         rows: the arms of its first lines, in order. Lines after those have no run.
         best: positions (line, column) of the cells in bold.
+        lead: sentences above the table: what it shows at a glance.
         prose: columns whose cells may be broken between words where space is short.
         optional: columns that a narrow terminal leaves out, the first to go first.
+        legend: a sentence about a column, by position, for a format that shows the column.
+        best_note: what bold means, for a format that has it.
         links: the run that a cell leads to, by position.
     """
 
@@ -34,9 +37,17 @@ class Table:
     notes: Sequence[str] = ()
     rows: Sequence[ArmRow] = ()
     best: frozenset[tuple[int, int]] = frozenset()
+    lead: Sequence[str] = ()
     prose: frozenset[int] = frozenset({0})
     optional: Sequence[int] = ()
+    legend: Mapping[int, str] = field(default_factory=dict)
+    best_note: str = ""
     links: Mapping[tuple[int, int], StoredRun] = field(default_factory=dict)
+
+    @property
+    def all_notes(self) -> list[str]:
+        """Every sentence below the table."""
+        return [*self.notes, *self.legend.values(), *([self.best_note] if self.best and self.best_note else [])]
 
 
 def make_cells(header: Sequence[str | tuple[str, str]], lines: Sequence[Sequence[str]]) -> pd.DataFrame:
@@ -62,6 +73,9 @@ def keep_columns(table: Table, kept: Sequence[int]) -> Table:
         title=table.title,
         cells=table.cells.iloc[:, list(kept)],
         notes=table.notes,
+        lead=table.lead,
+        legend={place[j]: note for j, note in table.legend.items() if j in place},
+        best_note=table.best_note,
         rows=table.rows,
         best=frozenset((i, place[j]) for i, j in table.best if j in place),
         prose=frozenset(place[j] for j in table.prose if j in place),

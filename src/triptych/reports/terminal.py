@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from textwrap import wrap
 
 from rich import box
@@ -22,13 +24,18 @@ COMFORT = 34
 """Width from which a cell of prose is broken between words before a column is left out."""
 NOTES = 100
 """Greatest width of the sentences below a table."""
+NO_BREAK = "\u00a0"
+"""The blank of Unicode at which a line is not broken."""
+PIPE = 120
+"""Width to which prose is broken where there is no terminal."""
 
 
 def print_table(table: Table, console: Console, *, whole: bool = False) -> None:
-    """Print a table and its notes.
+    """Print a table and its sentences.
 
-    A terminal that is too narrow leaves out the table's optional columns, and says so. If that is not enough, the other
-    columns follow in further parts. A pipe or a file has no width, so nothing is left out.
+    A terminal that is too narrow leaves out the table's optional columns, and says so. If that is not enough, intervals
+    stand below their estimates, and then the other columns follow in further parts. A pipe or a file has no width, so
+    nothing is left out.
 
     Args:
         table: the table.
@@ -36,16 +43,23 @@ def print_table(table: Table, console: Console, *, whole: bool = False) -> None:
         whole: whether to print the optional columns in any case.
     """
     narrow = console.is_terminal or "COLUMNS" in os.environ
-    width = console.width if narrow else 10_000
-    fitting = table if whole else leave_out_optional(table, width)
+    width = console.width if narrow else sys.maxsize
+    shown = table if whole else leave_out_optional(table, width)
+    if _comfortable(shown) > width:
+        shown = _stack_intervals(shown)
     console.print(Text(table.title, style="bold"))
-    for part in split(fitting, width):
-        widths = _fit(part, width)
+    with _widened(console, min(width, NOTES)):
+        for sentence in table.lead:
+            console.print(Text(sentence))
+    console.print()
+    for part in split(shown, width):
+        widths = _fit(part, min(width, max(console.width, PIPE)))
         with _widened(console, _total(widths)):
             console.print(to_rich(part, widths))
     console.print()
+    notes = shown.all_notes if console.is_terminal else [note for note in shown.all_notes if note != shown.best_note]
     with _widened(console, min(width, NOTES)):
-        for note in [*table.notes, *_left_out(table, fitting)]:
+        for note in [*notes, *_left_out(table, shown)]:
             console.print(Text(note))
     console.print()
 
@@ -71,6 +85,12 @@ def leave_out_optional(table: Table, width: int) -> Table:
     return keep_columns(table, columns)
 
 
+def _stack_intervals(table: Table) -> Table:
+    """Return the table with each interval on a line below its estimate."""
+    cells = table.cells.map(lambda cell: re.sub(r"(?<=\S) (?=\[[^]]*, [^]]*\]$)", "\n", cell))
+    return replace(table, cells=cells)
+
+
 def split(table: Table, width: int) -> list[Table]:
     """Return the table in parts that fit a width, each with the first column."""
     parts, kept = [], [0]
@@ -89,7 +109,10 @@ def to_rich(table: Table, widths: Sequence[int]) -> RichTable:
         table: the table.
         widths: of its columns.
     """
-    rich = RichTable(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
+    several_lines = any("\n" in cell for cell in table.cells.to_numpy().ravel()) or len(table.prose) > 1
+    rich = RichTable(
+        box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, leading=int(several_lines)
+    )
     for j, header in enumerate(_headers(table)):
         rich.add_column(
             Text("\n".join(header)),
@@ -106,21 +129,27 @@ def _headers(table: Table) -> list[list[str]]:
     """Return the lines of each column's header, broken to the width of the column."""
     headers = []
     for j, (upper, name) in enumerate(table.cells.columns):
-        words = f"{upper} {name}".split()
-        widest = max(map(cell_len, [*table.cells.iloc[:, j], *words]), default=1)
-        headers.append([*([upper] if upper else []), *wrap(name, max(widest, 1), break_long_words=False)])
+        words = re.sub(r"(?<=\[95%) (?=interval\])", NO_BREAK, name).split(" ")
+        widest = max(map(cell_len, [*_lines(table, j), upper, *words]), default=1)
+        lines = wrap(" ".join(words), max(widest, 1), break_long_words=False, break_on_hyphens=False)
+        headers.append([*([upper] if upper else []), *(line.replace(NO_BREAK, " ") for line in lines)])
     deepest = max(map(len, headers), default=0)
     return [[""] * (deepest - len(header)) + header for header in headers]
+
+
+def _lines(table: Table, column: int) -> list[str]:
+    """Return the lines of a column's cells."""
+    return [line for cell in table.cells.iloc[:, column] for line in cell.splitlines()]
 
 
 def _widths(table: Table, most: int) -> list[int]:
     """Return the width of each column, where prose is broken to a width."""
     headers, widths = _headers(table), []
     for j, header in enumerate(headers):
-        cells = list(table.cells.iloc[:, j])
-        width = max(map(cell_len, cells), default=0)
+        lines = _lines(table, j)
+        width = max(map(cell_len, lines), default=0)
         if j in table.prose:
-            words = [word for cell in cells for word in cell.split()]
+            words = [word for line in lines for word in line.split()]
             width = max([min(width, most), *map(cell_len, words)])
         widths.append(max([width, *map(cell_len, header)]))
     return widths
@@ -130,7 +159,7 @@ def _fit(table: Table, width: int) -> list[int]:
     """Return the width of each column in a table of a width. Columns of prose share what the others leave."""
     least, most = _widths(table, 0), _widths(table, sys.maxsize)
     space, wanted = width - _total(least), _total(most) - _total(least)
-    if wanted <= space:
+    if not wanted or wanted <= space:
         return most
     share = max(space, 0) / wanted
     return [low + int((high - low) * share) for low, high in zip(least, most, strict=True)]

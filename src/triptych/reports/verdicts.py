@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import Comparisons
-from triptych.reports.differences import show
+from triptych.reports.differences import INTERVAL, show
 from triptych.reports.measures import Measure, find_measure, primary_measure
-from triptych.reports.statistics.difference import LEVEL
-from triptych.reports.statistics.verdict import Judgement, Verdict, judge_claim
+from triptych.reports.statistics.verdict import Expectation, judge_claim
 from triptych.reports.stored_run import StoredRun, test_sets
 from triptych.reports.study import Claim, Study
 from triptych.reports.table import MISSING, Table, keep_columns, make_cells
 
 TITLE = "Verdicts"
-NOT_MEASURED = Judgement(Verdict.INCONCLUSIVE, "not measured")
+NOT_RUN, NOT_MEASURED = "not run", "not measured"
+"""What stands for the verdict on a claim about an arm without a result, and without the measure."""
 
 
 def judge_claims(
@@ -29,25 +30,35 @@ def judge_claims(
         runs: their runs.
         compared: returns the arms compared in a measure.
     """
-    if not study.claims or not test_sets(runs):
+    if not study.claims:
         return None
     by_arm = {row.arm: row for row in reversed(rows)}
-    cells = [_line(claim, study, by_arm, runs, compared) for claim in study.claims]
-    interval = f"[{1 - LEVEL:.0%} interval]"
-    header = ["claim", "verdict", "measure", f"Δ {interval}", f"Δ BLEU {interval}"]
-    named = {line[2] for line in cells} - {MISSING}
-    notes = [
-        "Δ: the claim's arm minus the arm that it is compared with. The interval alone decides: held or opposite if it "
-        "excludes zero, equivalent if an equivalence test says so, else inconclusive."
-    ]
-    if len(named) > 1:
-        return Table(TITLE, make_cells(header, cells), notes, prose=frozenset({0, 1, 2}), optional=(4,))
-    # One measure for all claims needs no column.
-    notes.insert(0, f"Measure: {named.pop() if named else MISSING}.")
-    del header[2]
-    cells = [[*line[:2], *line[3:]] for line in cells]
-    table = Table(TITLE, make_cells(header, cells), notes, prose=frozenset({0, 1}), optional=(3,))
-    return table if any(line[3] for line in cells) else keep_columns(table, (0, 1, 2))
+    measures = {claim: _measure(claim, study, runs) for claim in study.claims}
+    cells = [_line(claim, measures[claim], by_arm, runs, compared) for claim in study.claims]
+    used = [measure for measure in measures.values() if measure]
+    has_seeds = any(compared(measure).seeds for measure in used)
+    interval = f" {INTERVAL}" if has_seeds else ""
+    header = ["claim", "verdict", "measure", f"Δ{interval}", f"Δ BLEU{interval}"]
+    table = Table(TITLE, make_cells(header, cells), prose=frozenset({0, 1, 2}))
+    notes = _explain(study, used, has_seeds=has_seeds)
+    kept = [0, 1, 2, 3, 4]
+    if len(named := {line[2] for line in cells}) == 1:  # One measure for all claims needs no column.
+        notes.insert(0, f"The verdicts are by {named.pop()}.")
+        kept.remove(2)
+    if all(measure.key == "bleu" for measure in used) or not test_sets(runs):
+        kept.remove(4)
+    return replace(keep_columns(table, kept), notes=notes)
+
+
+def _explain(study: Study, measures: Sequence[Measure], *, has_seeds: bool) -> list[str]:
+    """Return what the columns mean."""
+    delta = "Δ is the claim's arm minus the arm that it is compared with."
+    if not has_seeds:
+        return [f"{delta} No arm has two seeds, so there is no verdict."]
+    margins = {f"±{measure.margin:g} {measure.unit}" for measure in measures if measure.margin}
+    claims_equal = any(claim.expect is Expectation.EQUAL for claim in study.claims)
+    equal = f", equivalent if it is shown to be within {' or '.join(sorted(margins))}" if claims_equal else ""
+    return [f"{delta} Its interval decides: held or opposite if it excludes zero{equal}, else inconclusive."]
 
 
 def claim_pairs(study: Study) -> set[frozenset[str]]:
@@ -57,26 +68,26 @@ def claim_pairs(study: Study) -> set[frozenset[str]]:
 
 def _line(
     claim: Claim,
-    study: Study,
+    measure: Measure | None,
     by_arm: Mapping[str, ArmRow],
     runs: Sequence[StoredRun],
     compared: Callable[[Measure], Comparisons],
 ) -> list[str]:
-    measure = _measure(claim, study, runs)
-    bleu = find_measure("bleu", claim.test_set or test_sets(runs)[0])
     row, base = by_arm.get(claim.arm), by_arm.get(claim.reference)
     names = [found.label if found else arm for found, arm in ((row, claim.arm), (base, claim.reference))]
     label = f"{claim.claim} ({names[0]} against {names[1]})"
     named = MISSING if measure is None else _described(measure)
-    if row is None or base is None or measure is None or not compared(measure).can_compare(row, base):
-        return [label, str(NOT_MEASURED), named, MISSING, MISSING]
+    if row is None or base is None or not row.finished or not base.finished:
+        return [label, NOT_RUN, named, MISSING, MISSING]
+    if measure is None or not compared(measure).can_compare(row, base):
+        return [label, NOT_MEASURED, named, MISSING, MISSING]
     difference = compared(measure).difference(row, base)
     judged = judge_claim(difference, claim.expect, higher_is_better=measure.higher_is_better, margin=measure.margin)
-    cells = [
-        show(each.difference(row, base), each.estimate(row, base), each.measure)
-        for each in map(compared, (measure, bleu))
-    ]
-    return [label, str(judged), named, cells[0], "" if measure.key == "bleu" else cells[1]]
+    shown = [measure]
+    if measure.key != "bleu" and test_sets(runs):
+        shown.append(find_measure("bleu", claim.test_set or test_sets(runs)[0]))
+    cells = [show(each.difference(row, base), each.estimate(row, base), each.measure) for each in map(compared, shown)]
+    return [label, str(judged), named, *cells, *[""] * (2 - len(cells))]
 
 
 def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure | None:

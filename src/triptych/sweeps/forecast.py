@@ -234,8 +234,8 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> 
         )
     if arms[0].jobs > 1:
         lines.append(
-            f"{arms[0].jobs} arms run at a time, each with the threads that its time is for: the sweep takes about the "
-            f"sum divided by {arms[0].jobs}."
+            f"Each time is for the threads that an arm has when {arms[0].jobs} run at once. The sweep takes about the "
+            f"sum divided by {arms[0].jobs}, and at least as long as its longest arm."
         )
     lines.append("Memory: weights, gradients, Adam's averages, and the activations of one batch in fp32.")
     return lines

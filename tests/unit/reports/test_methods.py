@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from made_runs import change, make_run, make_unfinished, spoilt
+from made_runs import change, make_run, make_unfinished, scores, spoilt
 
 from triptych.commands.report import main
 from triptych.reports.build import report
@@ -34,33 +34,54 @@ def test_the_paragraph_says_what_a_reviewer_asks_for(tmp_path: Path, capsys: pyt
     assert main([str(tmp_path), "--methods"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     for sentence in (
-        "We trained 2 configurations (a, b) with 2 seeds (1, 2).",
+        "We compare 2 configurations (a, b), with seeds 1, 2 each.",
         "Data: toy, spm (100 pieces).",
         "1,200 steps, 4,096 padded tokens a batch.",
-        "Every run of a seed was trained on the same tokens in the same order.",
-        "toy: 30 sentences, beam 4, length penalty 0.6.",
+        "For a given seed, all arms saw the same tokens in the same order.",
+        "Translation of toy: 30 sentences, beam 4, length penalty 0.6.",
         "Optimizer: AdamW (betas [0.9, 0.98]), weight decay 0.1.",
         "Checkpoint: the best by validation loss.",
-        "a 2.00M parameters, 4.00e+15 FLOPs, 90.0 seconds; b 3.00M parameters, 6.00e+15 FLOPs",
+        "a 2.00 M parameters, 4.00e+15 FLOPs, 90.0 seconds; b 3.00 M parameters, 6.00e+15 FLOPs",
         TRIALS,
         "toy, BLEU: nrefs:1|case:mixed|eff:no|tok:13a",
-        "Primary outcome: validation loss (nats a token).",
+        "Primary outcome: validation loss (nats a token), compared with a.",
         "Bonferroni",
-        "Equal for all configurations: source tokens, target tokens, training time.",
-        "Not equal: parameters (factor 1.50 between the least and the most), FLOPs (factor 1.50",
+        "Equal for all configurations: non-embedding parameters, source tokens, target tokens, training time.",
+        "Not equal: parameters (the largest is 1.50 times the smallest), FLOPs (the largest is 1.50 times",
         "Software: triptych 0.2.0",
     ):
         assert sentence in text, sentence
-    assert "Costs" not in text
+    assert "params (M)" not in text, "no table"
 
 
 def test_one_seed_claims_no_interval(tmp_path: Path) -> None:
     make_run(tmp_path, "a", lines=spoilt(0.1))
     make_run(tmp_path, "b", lines=spoilt(0.3))
     text = report(tmp_path).methods
-    assert "with one seed" in text
-    assert "There is no interval: each arm was trained once." in text
+    assert "with seed 1." in text
+    assert "no conclusions about architectures" in text
     assert "Bonferroni" not in text
+
+
+def test_what_was_not_stored_is_not_said(tmp_path: Path) -> None:
+    for name in "ab":
+        run = make_run(tmp_path, name)
+        change(run, "train", to={})
+        change(run, "model", "parameters", to=None)
+        change(run, "data", to={"token_stream": "s"})
+        change(run, "tokenizer", to={})
+    text = report(tmp_path).methods
+    assert "Sizes" not in text
+    assert "Data" not in text
+    assert "None" not in text
+    assert "FLOPs" not in text
+
+
+def test_searches_of_one_training_are_no_trainings(tmp_path: Path) -> None:
+    first = make_run(tmp_path, "a", tests={"toy": scores()})
+    change(make_run(tmp_path, "b", tests={"toy": scores()}), "weights_of", to=first.name)
+    assert "We compare 2 configurations (a, b) from 1 training, with seed 1." in report(tmp_path).methods
+    assert "all have the weights of one training" in report(tmp_path).main_tables[0].lead[0]
 
 
 def test_without_results_there_is_nothing_to_say(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ TABLE = """\
 arm,perplexity,BLEU (one),BLEU (two),against,source,set_up
 base,4.9,25.8,,,Somebody,x
 fewer,5.2,25.4,14.0,,Somebody,x
-other,,,18.65,fewer,Somebody else,y
+base (again),,,14.0,,Somebody else,y
+other,,,18.65,base (again),Somebody else,y
+another,,,18.65,fewer,Somebody else,y
 rough,,about 34,,base,Somebody,x
 lonely,,,3.0,,Somebody,x
 """
@@ -32,8 +34,8 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> published.Publishe
     ("arm", "shown", "against", "metric"),
     [
         ("fewer", "−0.4", "base", "BLEU (one)"),
-        ("other", "+4.65", "fewer", "BLEU (two)"),
-        ("rough", "≈ +8.2", "base", "BLEU (one)"),
+        ("other", "+4.65", "base (again)", "BLEU (two)"),
+        ("rough", "≈ +8", "base", "BLEU (one)"),
     ],
 )
 def test_each_has_its_own_reference(
@@ -47,6 +49,7 @@ def test_each_has_its_own_reference(
 def test_without_a_shared_figure_there_is_none(found: published.Published) -> None:
     assert found.difference("base", "base") is None
     assert found.difference("lonely", "base") is None, "in another metric"
+    assert found.difference("another", "base") is None, "its reference is none of ours"
     assert found.difference("unknown", "base") is None
     assert found.difference("fewer", None) is None
     assert found.header == ("perplexity", "BLEU (one)", "BLEU (two)")
@@ -54,7 +57,7 @@ def test_without_a_shared_figure_there_is_none(found: published.Published) -> No
 
 def test_an_unknown_arm_to_compare_with_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "published.csv").write_text(TABLE.replace("fewer,Somebody else", "few,Somebody else"))
+    (tmp_path / "study" / "published.csv").write_text(TABLE.replace("base (again),Somebody else", "few,Somebody else"))
     monkeypatch.setattr(published, "EXPERIMENTS", tmp_path)
     with pytest.raises(UserError, match="compares other with few, which has no row there"):
         published.read_published(tmp_path, Study("study", "base", frozenset(), ()))

@@ -97,7 +97,7 @@ def test_every_model_against_another(tmp_path: Path) -> None:
     found = compare_models(rows, rows[1], ScoredTexts("toy"))
     assert found is not None
     assert found.title == "These trained models, toy"
-    table = found.cells.droplevel(0, axis=1).set_index("model")
+    table = found.cells.droplevel(0, axis=1).set_index("arm")
     assert list(table.index) == ["a", "b", "c", "d (unfinished)"]
     assert list(table.loc["b"]) == ["", "", ""]
     assert float(table.loc["a", "p"]) < 0.01 < float(table.loc["c", "p"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from triptych.reports.table import Table, make_cells
@@ -46,9 +47,9 @@ def test_a_narrow_terminal_leaves_out_the_optional_columns_and_names_them() -> N
 
 
 def test_what_does_not_fit_follows_below() -> None:
-    text = printed(table(), 45)
-    assert text.count("rnn_luong") == 3
-    for cell in ("+0.212 [+0.179, +0.244]", "44.99 ± 0.20", "+1.2"):
+    text = printed(table(), 30)
+    assert text.count("rnn_luong") == 4
+    for cell in ("[+0.179, +0.244]", "44.99 ± 0.20", "+1.2"):
         assert cell in text
 
 
@@ -56,7 +57,7 @@ def test_what_does_not_fit_follows_below() -> None:
 def test_no_word_is_broken_and_no_line_is_too_long(lines: list[tuple[str, str, str]], width: int) -> None:
     made = Table("T", make_cells(["one", "two", ("up", "three")], lines), prose=frozenset({0, 2}))
     text = printed(made, width)
-    assert all(len(line) <= width for line in text.splitlines())
+    assert all(cell_len(line) <= width for line in text.splitlines())
     shown = text.split()
     assert {word for line in lines for cell in line for word in cell.split()} <= set(shown)
 
@@ -70,3 +71,35 @@ def test_a_pipe_has_no_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.delenv("COLUMNS", raising=False)
     print_table(table(optional=(4, 1)), Console(width=40))
     assert "published" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [1, 12])
+def test_one_word_labels_in_a_terminal_that_is_narrower_than_a_column(columns: int) -> None:
+    header = ["arm", *(f"measure_{i}" for i in range(columns))]
+    text = printed(Table("T", make_cells(header, [["transformer", *["45.24 ± 0.70"] * columns]])), 20)
+    assert text.count("45.24 ± 0.70") == columns
+
+
+def test_a_wide_table_in_a_pipe_is_whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    header = ["arm", *(f"measure_{i}" for i in range(12))]
+    print_table(Table("T", make_cells(header, [["transformer", *["45.24 ± 0.70"] * 12]])), Console(width=80))
+    assert capsys.readouterr().out.count("45.24 ± 0.70") == 12
+
+
+def test_intervals_stand_below_their_estimates_where_space_is_short() -> None:
+    lines = [["A claim of several words", "+0.212 [+0.179, +0.244]", "−2.33 [−3.85, −0.81]"]]
+    made = Table("T", make_cells(["claim", "Δ [95% interval]", "Δ BLEU [95% interval]"], lines))
+    assert "+0.212 [+0.179, +0.244]" in printed(made, 80)
+    text = printed(made, 55)
+    assert "[+0.179, +0.244]" in text
+    assert "+0.212 [" not in text
+    assert "[95% interval]" in text, "a header is not broken inside brackets"
+
+
+def test_a_sentence_about_a_column_is_left_out_with_it() -> None:
+    made = table(optional=(4, 1), legend={4: "About the published."}, lead=["First of all."])
+    assert "About the published." in printed(made, 100)
+    narrow = printed(made, 55)
+    assert "About the published." not in narrow
+    assert narrow.index("First of all.") < narrow.index("transformer")

@@ -8,14 +8,16 @@ components, Biometrics Bulletin 2).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
 LEVEL = 0.05
-"""Probability that any interval of a report misses its true difference."""
+"""Probability that any interval of a report in one measure misses its true difference."""
 POWER = 0.8
 """Probability with which a design should find a difference."""
 MOST_SEEDS = 100
@@ -29,7 +31,7 @@ class SeedVariance:
     Attributes:
         variance: pooled over arms, in the square of the measure's unit.
         degrees: its degrees of freedom, the sum over arms of seeds - 1.
-        arms: the number of arms with at least two seeds.
+        arms: the number of arms with at least two seeds; arms of the same trainings count as one.
     """
 
     variance: float
@@ -37,18 +39,24 @@ class SeedVariance:
     arms: int
 
 
-def pool_seeds(arms: Iterable[Sequence[float]]) -> SeedVariance | None:
+def pool_seeds(arms: Iterable[Sequence[float]], trainings: Iterable[Hashable] | None = None) -> SeedVariance | None:
     """Return the variance between seeds, pooled over all arms with at least two; None if there is no such arm.
 
     Args:
         arms: for each arm, a value for each seed.
+        trainings: for each arm, what stands for its trainings. Arms that share theirs, such as searches of one model,
+            count as one, with the mean of their variances. By default no arms do.
     """
-    repeated = [np.asarray(values) for values in arms if len(values) > 1]
-    if not repeated:
+    given = list(arms)
+    groups: dict[Hashable, list[NDArray[np.float64]]] = defaultdict(list)
+    for key, values in zip(range(len(given)) if trainings is None else trainings, given, strict=True):
+        if len(values) > 1:
+            groups[key, len(values)].append(np.asarray(values, dtype=np.float64))
+    if not groups:
         return None
-    degrees = sum(len(values) - 1 for values in repeated)
-    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in repeated)
-    return SeedVariance(squares / degrees, degrees, len(repeated))
+    degrees = sum(len(group[0]) - 1 for group in groups.values())
+    squares = sum(float(np.mean([((each - each.mean()) ** 2).sum() for each in group])) for group in groups.values())
+    return SeedVariance(squares / degrees, degrees, len(groups))
 
 
 @dataclass(frozen=True)

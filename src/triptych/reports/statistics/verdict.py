@@ -95,7 +95,7 @@ def judge_claim(
         return Judgement(Verdict(found.word.value), found.reason)
     if expected is Expectation.EQUAL:
         within = difference is not None and margin is not None and difference.is_within(margin)
-        return Judgement(Verdict.EQUIVALENT if within else Verdict.OPPOSITE)
+        return Judgement(Verdict.EQUIVALENT) if within else Judgement(Verdict.OPPOSITE, found.word.value)
     return Judgement(Verdict.HELD if found.word.value == expected.value else Verdict.OPPOSITE)
 
 

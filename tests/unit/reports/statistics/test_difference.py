@@ -54,6 +54,15 @@ def test_the_variance_of_seeds_is_pooled_over_arms_with_two() -> None:
     assert pool_seeds([[1.0], [2.0]]) is None
 
 
+def test_arms_of_the_same_trainings_count_once() -> None:
+    arms = [[1.0, 3.0], [2.0, 6.0], [5.0, 5.0]]
+    seeds = pool_seeds(arms, ["one", "one", "other"])
+    assert seeds is not None
+    # Squares of the first two: 2 and 8, whose mean is 5; 0 of the third; one degree for each training pair.
+    assert (seeds.variance, seeds.degrees, seeds.arms) == (2.5, 2, 2)
+    assert pool_seeds(arms) == pool_seeds(arms, "abc")
+
+
 @pytest.mark.parametrize("margin", [1.0, 2.0, 2.6, 3.5, 5.0])
 def test_equivalence_is_two_one_sided_tests(margin: float) -> None:
     p = ttost_ind(np.array(OURS), np.array(THEIRS), -margin, margin)[0]
