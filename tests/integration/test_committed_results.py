@@ -11,7 +11,7 @@ from conftest import ROOT
 from triptych.reports.build import report
 
 HOMES = sorted((ROOT / "experiments").glob("*/results/*/archive.json"))
-BLOCK = re.compile(r"<!-- (\w[^:]*): written by triptych report -->\n\n(.*?)\n<!-- end of \1 -->", re.DOTALL)
+BLOCK = re.compile(r"<!-- (\w[\w .]*): written by triptych report -->\n\n(.*?)\n<!-- end of \1 -->", re.DOTALL)
 
 
 def summary(home: Path) -> str:
@@ -40,7 +40,7 @@ def test_the_tables_of_a_page_are_its_reports(path: Path) -> None:
     assert found.get(f"verdicts {scale}", "") == part.partition("\n\n")[0] + ("\n" if part else "")
     if path.parts[-4] not in ("decoding", "lm4mt_decay"):  # whose pages have a grid of their own
         assert found[f"summary {scale}"] == summary(path.parent)
-    names = re.findall(r"<!-- (\w[^:]*): written", page)
+    names = re.findall(r"<!-- (\w[\w .]*): written", page)
     assert set(names) == set(found), "each has its end"
     assert {name.split()[0] for name in names} <= {"summary", "verdicts", "measures"}
 
