@@ -10,7 +10,7 @@ from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.comparisons import Comparisons
 from triptych.reports.differences import find_rivals, rank, unsigned
 from triptych.reports.measures import LIKELIHOOD, TEST_NATS, VALIDATION_LOSS, Measure, share_tokenizer
-from triptych.reports.published import Published
+from triptych.reports.published import Published, PublishedDifference
 from triptych.reports.statistics.difference import LEVEL, POWER
 from triptych.reports.study import Study
 
@@ -55,9 +55,9 @@ def _best(rows: Sequence[ArmRow], compared: Comparisons, *, gap: bool = False) -
     if rivals is None:
         return [f"{text}."]
     if rivals:
-        return [f"{text}; {_name(rivals)} may be as good."]
-    others = "all other arms" if len(ranked) == len(rows) else f"the other {len(ranked) - 1} that were measured"
-    return [f"{text}; its intervals against {others} exclude zero."]
+        return [f"{text}; not distinguishable from {_name(rivals)}."]
+    others = "every other arm" if len(ranked) == len(rows) else f"the other {len(ranked) - 1} that were measured"
+    return [f"{text}; ahead of {others} (all {1 - LEVEL:.0%} intervals exclude zero)."]
 
 
 def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> list[str]:
@@ -68,7 +68,9 @@ def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> lis
         return []
     kind = "the reference" if base.arm == study.reference else "chosen as the best arm"
     better = "higher" if measure.higher_is_better else "lower"
-    delta = f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better)."
+    delta = (
+        f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better), of unrounded values."
+    )
     return [*_stand_in(rows, measure, study), " ".join([delta, *explain_interval(rows, analysis, base)])]
 
 
@@ -86,12 +88,11 @@ def explain_interval(rows: Sequence[ArmRow], analysis: Analysis, base: ArmRow) -
     if not found:
         return []
     measure = compared.measure
-    others = "seeds and other test sentences" if all(one.sentences is not None for one in found) else "seeds"
+    others = "seeds and test sentences" if all(one.sentences is not None for one in found) else "seeds"
     smallest = max(one.smallest_detectable() for one in found)
     return [
-        f"The interval is where other {others} would leave it, with {1 - LEVEL:.0%} for all {compared.comparisons} "
-        "differences in this measure together; the variance between seeds is pooled over "
-        f"{compared.seeds.arms} arm{'s' if compared.seeds.arms > 1 else ''}.",
+        f"Intervals: {1 - LEVEL:.0%} for all {compared.comparisons} differences in this measure together, over "
+        f"{others}; the variance between seeds is pooled over {compared.seeds.arms} arm{'s' if compared.seeds.arms > 1 else ''}.",
         f"Power: a true difference of {unsigned(smallest, measure)} {measure.unit} would be found with a probability "
         f"of {POWER:.0%}.",
     ]
@@ -122,13 +123,13 @@ def explain_published(rows: Sequence[ArmRow], published: Published, reference: s
 
     Empty if there are none.
     """
-    found: dict[tuple[str, str, str], list[str]] = {}
-    labels = {row.arm: row.label for row in rows}
+    found: dict[tuple[str, str], list[PublishedDifference]] = {}
     for row in rows:
         if difference := published.difference(row.arm, reference):
-            base = labels.get(difference.against, difference.against)
-            found.setdefault((difference.metric, base, difference.source), []).append(row.label)
+            found.setdefault((difference.metric, difference.against), []).append(difference)
+    labels = {row.arm: row.label for row in rows}
     clauses = [
-        f"{', '.join(names)} minus {base} in {metric} ({source})" for (metric, base, source), names in found.items()
+        f"from {labels.get(base, base)}, in {metric} ({'; '.join(dict.fromkeys(each.source for each in differences))})"
+        for (metric, base), differences in found.items()
     ]
     return f"Published Δ, in another set-up than ours: {'; '.join(clauses)}." if clauses else ""

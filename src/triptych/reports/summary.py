@@ -58,7 +58,7 @@ def summarize(
     if any(theirs):
         optional.insert(0, len(header))
         legend[len(header)] = explain_published(rows, published, reference)
-        header.append(("", "published Δ"))
+        header.append(("", "published Δ BLEU"))
         for found, published_difference in zip(cells, theirs, strict=True):
             found.append("" if published_difference is None else str(published_difference))
     return Table(

@@ -41,20 +41,20 @@ def judge_claims(
     header = ["claim", "verdict", "measure", f"Δ{interval}", f"Δ BLEU{interval}"]
     table = Table(TITLE, make_cells(header, cells), prose=frozenset({0, 1, 2}))
     notes = _explain(study, used, has_seeds=has_seeds)
-    kept = [0, 1, 2, 3, 4]
+    lead, kept = [], [0, 1, 2, 3, 4]
     if len(named := {line[2] for line in cells}) == 1:  # One measure for all claims needs no column.
-        notes.insert(0, f"The verdicts are by {named.pop()}.")
+        lead = [f"The verdicts are by {named.pop()}."]
         kept.remove(2)
     if all(measure.key == "bleu" for measure in used) or not test_sets(runs):
         kept.remove(4)
-    return replace(keep_columns(table, kept), notes=notes)
+    return replace(keep_columns(table, kept), notes=notes, lead=lead)
 
 
 def _explain(study: Study, measures: Sequence[Measure], *, has_seeds: bool) -> list[str]:
     """Return what the columns mean."""
     delta = "Δ is the claim's arm minus the arm that it is compared with."
     if not has_seeds:
-        return [f"{delta} No arm has two seeds, so there is no verdict."]
+        return [f"{delta} Every arm has one seed, so every verdict is inconclusive."]
     margins = {f"±{measure.margin:g} {measure.unit}" for measure in measures if measure.margin}
     claims_equal = any(claim.expect is Expectation.EQUAL for claim in study.claims)
     equal = f", equivalent if it is shown to be within {' or '.join(sorted(margins))}" if claims_equal else ""

@@ -189,7 +189,7 @@ def test_claims_are_judged_by_the_intervals(tmp_path: Path) -> None:
         "One head is as good (A1 against B1)",
     ]
     assert list(lines["verdict"]) == ["held", "opposite", "not run"]
-    assert table.notes[0] == "The verdicts are by validation loss (nats a token)."
+    assert table.lead[0] == "The verdicts are by validation loss (nats a token)."
     assert lines.iloc[0]["Δ [95% interval]"].startswith("+0.200 [+0.1")
     assert lines.iloc[0]["Δ BLEU [95% interval]"].startswith("+0.00 [−")
     main([str(tmp_path)])
@@ -239,7 +239,9 @@ def test_a_studys_page_has_the_verdicts_of_its_report(tmp_path: Path) -> None:
     page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
     made.write()
     text = page.read_text()
-    assert text.startswith(f"before\n{begin}\n\n| claim | verdict |")
+    assert text.startswith(
+        f"before\n{begin}\n\nThe verdicts are by validation loss (nats a token).\n\n| claim | verdict |"
+    )
     assert "| Small keys hurt (B1 against base) | held | +0.200 " in text
     assert "old" not in text
     assert text.endswith(f"\n\n{end}\nafter\n")

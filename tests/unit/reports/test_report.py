@@ -45,6 +45,7 @@ def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ):
         assert line in markdown
     assert "sentence BLEU over pieces" in markdown
+    assert "6ND" not in markdown, "an estimate for published figures alone"
     page = " ".join(Resources((tmp_path / "report.html").read_text()).words)
     shown = ("rnn attention=bahdanau", "2.00", "30.00", "beam 4, length penalty 0.6")
     below = ("41.25", "55.50", "tok:13a", "nc:6")

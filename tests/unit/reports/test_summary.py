@@ -36,7 +36,7 @@ def test_a_study_of_seeds(tmp_path: Path) -> None:
             change(run, "validation", "loss", to=loss)
     made = report(tmp_path)
     assert header(made) == [
-        "arm", "params (M)", "validation loss", "BLEU", f"Δ validation loss {INTERVAL}", "published Δ"
+        "arm", "params (M)", "validation loss", "BLEU", f"Δ validation loss {INTERVAL}", "published Δ BLEU"
     ]  # fmt: skip
     base, other = lines(made)["base"], lines(made)["B1"]
     assert base[:2] == ["2.00", "1.500 ± 0.010"]
@@ -45,20 +45,20 @@ def test_a_study_of_seeds(tmp_path: Path) -> None:
     assert other[3].startswith("+0.200 [+0.1")
     assert other[4] == "−0.7", "25.1 in Vaswani's table 3, whose base has 25.8"
     assert made.main_tables[0].lead == [
-        "Lowest validation loss: base, 0.200 nats a token below B1; its intervals against all other arms exclude zero. "
-        "Highest BLEU, toy: base; its intervals against all other arms exclude zero."
+        "Lowest validation loss: base, 0.200 nats a token below B1; ahead of every other arm (all 95% intervals "
+        "exclude zero). Highest BLEU, toy: base; ahead of every other arm (all 95% intervals exclude zero)."
     ]
     notes = made.main_tables[0].all_notes
     assert any(
         note.startswith(
-            "Δ is the difference from base, the reference, in nats a token (lower is better). The interval is where "
-            "other seeds would leave it, with 95% for all"
+            "Δ is the difference from base, the reference, in nats a token (lower is better), before rounding. "
+            "Intervals: 95% for all"
         )
         for note in notes
     )
     assert any("Validation loss (nats a token) decides instead." in note for note in notes)
     assert any(
-        note.startswith("Published Δ, in another set-up than ours: B1 minus base in BLEU (newstest2013 en-de) (Vaswani")
+        note.startswith("Published Δ, in another set-up than ours: from base, in BLEU (newstest2013 en-de) (Vaswani")
         for note in notes
     )
     assert made.main_tables[0].best == {(0, 2), (0, 3)}
@@ -69,7 +69,9 @@ def test_what_may_be_as_good_is_named(tmp_path: Path) -> None:
     add_seeds(tmp_path, "b", [1.51, 1.61])
     add_seeds(tmp_path, "c", [9.00, 9.10])
     (headline,) = report(tmp_path).main_tables[0].lead
-    assert headline.startswith("Lowest validation loss: a, 0.010 nats a token below b; b may be as good. Highest BLEU")
+    assert headline.startswith(
+        "Lowest validation loss: a, 0.010 nats a token below b; not distinguishable from b. Highest BLEU"
+    )
 
 
 def test_one_seed_has_a_difference_and_no_interval(tmp_path: Path) -> None:
@@ -146,7 +148,7 @@ def test_an_arm_without_a_result_is_not_called_beaten(tmp_path: Path) -> None:
     make_unfinished(tmp_path, "model=c")
     (lead,) = report(tmp_path).main_tables[0].lead
     assert "model" not in lead
-    assert "its intervals against the other 1 that were measured exclude zero." in lead
+    assert "ahead of the other 1 that were measured (all 95% intervals exclude zero)." in lead
 
 
 def test_seeds_are_those_of_an_arm(tmp_path: Path) -> None:
