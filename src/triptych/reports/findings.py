@@ -68,9 +68,7 @@ def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> lis
         return []
     kind = "the reference" if base.arm == study.reference else "chosen as the best arm"
     better = "higher" if measure.higher_is_better else "lower"
-    delta = (
-        f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better), of unrounded values."
-    )
+    delta = f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better), before rounding."
     return [*_stand_in(rows, measure, study), " ".join([delta, *explain_interval(rows, analysis, base)])]
 
 
@@ -92,7 +90,8 @@ def explain_interval(rows: Sequence[ArmRow], analysis: Analysis, base: ArmRow) -
     smallest = max(one.smallest_detectable() for one in found)
     return [
         f"Intervals: {1 - LEVEL:.0%} for all {compared.comparisons} differences in this measure together, over "
-        f"{others}; the variance between seeds is pooled over {compared.seeds.arms} arm{'s' if compared.seeds.arms > 1 else ''}.",
+        f"{others}; the variance between seeds is pooled over {compared.seeds.arms} "
+        f"arm{'s' if compared.seeds.arms > 1 else ''}.",
         f"Power: a true difference of {unsigned(smallest, measure)} {measure.unit} would be found with a probability "
         f"of {POWER:.0%}.",
     ]
