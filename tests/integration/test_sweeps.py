@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from conftest import triptych, triptych_process
 
 from triptych.commands.train import main
@@ -34,6 +36,15 @@ FEWER = ["model=rnn_luong,lm4mt", "seed=1"]
 """Two of them, for starts of several processes."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Sums are rounded otherwise with more threads, and figures are compared to the last digit."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sweeps of one module share a cache."""
@@ -50,6 +61,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "triptych", "train", "-m", *TINY, "jobs=1", *arguments],
         cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

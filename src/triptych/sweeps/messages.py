@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -43,7 +44,7 @@ class ArmMessages:
 
         Args:
             label: of the arm.
-            line: a message as ``arm_process`` sends it, perhaps behind text that was printed; or printed text alone.
+            line: a message as ``SendToSweep`` sends it, perhaps behind text that was printed; or printed text alone.
 
         Returns:
             Steps done and steps in all, if the line says so.
@@ -75,3 +76,29 @@ class ArmMessages:
         if label not in self._bar_of:
             self._bar_of[label] = self.bars.add_task(label, total=steps, values="")
         self.bars.update(self._bar_of[label], completed=step, total=steps, values=values)
+
+
+class SendToSweep(logging.Handler):
+    """Write each message of rank 0 to standard output, where the process of the sweep reads it: ``MARK``, then JSON."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from triptych.training.distributed import is_rank_zero  # imports torch
+
+        if not is_rank_zero():
+            return
+        message = {
+            "logger": record.name,
+            "level": record.levelno,
+            "text": record.getMessage(),
+            "progress": getattr(record, "progress", None),
+        }
+        sys.stdout.write(f"{MARK}{json.dumps(message)}\n")
+        sys.stdout.flush()
+
+
+def send_to_sweep() -> None:
+    """Let the messages of this process go to that of the sweep, and nowhere else."""
+    log = logging.getLogger("triptych")
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    log.handlers = [SendToSweep()]

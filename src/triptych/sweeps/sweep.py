@@ -14,15 +14,18 @@ from omegaconf import DictConfig
 from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
+from triptych.config.search_path import own_folders, with_own_folders
 from triptych.errors import UserError
 from triptych.runs.folder import RunFolder
 from triptych.runs.identity import display_overrides
 from triptych.runs.locks import RunLocked
 from triptych.sweeps import arms as sweep_arms
+from triptych.sweeps.arm_process import import_libraries
 from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
 from triptych.sweeps.jobs import chosen_jobs, jobs_that_fit, longest_first, needs_of, side_by_side_pays, training_of
 from triptych.sweeps.launch import launch
-from triptych.sweeps.side_by_side import QueuedArm, SideBySide, command_of_arm
+from triptych.sweeps.messages import send_to_sweep
+from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm, SideBySide
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +95,7 @@ class Sweep:
             jobs, queued = jobs_that_fit(needs), [queued[place] for place in longest_first(needs)]
         if jobs == 1:
             return None
+        import_libraries()
         for folder in finished:
             logger.info("finished before: %s", folder.path)
         return jobs, queued
@@ -120,7 +124,7 @@ class Sweep:
             jobs=1 if wait else jobs,
             cores=available_cores(),
             trained=trained,
-            command=partial(command_of_arm, wait=wait),
+            work=partial(run_beside, folders=own_folders(), wait=wait),
         ).run()
 
     @property
@@ -213,6 +217,20 @@ def run_arm(overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None]
         return None
     logger.info("arm %d: %s", arm.place, " ".join(arm.overrides))
     return _ArmRun(output, arm, wait).run(composed)
+
+
+def run_beside(arm: QueuedArm, *, folders: Sequence[Path], wait: bool) -> int:
+    """Run one arm in a process of its own, and return the exit status of that: 0 for a finished arm.
+
+    Args:
+        arm: to run.
+        folders: with the user's configuration.
+        wait: as for ``run_arm``.
+    """
+    send_to_sweep()
+    with with_own_folders(folders):
+        loss = run_arm(arm.overrides, wait=wait, prepare=lambda: None)
+    return NOT_FINISHED if loss is None else 0
 
 
 class _ArmRun:

@@ -5,38 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
+from pretended import pretend
 
-from triptych.sweeps import arm_process
+from triptych.sweeps.arm_process import import_libraries
 from triptych.sweeps.arms import Arm
 from triptych.sweeps.messages import MARK, ArmMessages
 from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm, SideBySide
 from triptych.training.callbacks.save_on_signal import TERMINATED
-
-PROCESS = """
-import os, signal, sys, time
-label, log, status = sys.argv[1:]
-def say(what):
-    with open(log, "a") as file:
-        file.write(f"{what} {label} {os.environ['OMP_NUM_THREADS']}\\n")
-def stop(*_):
-    say("saved")
-    sys.exit(143)
-signal.signal(signal.SIGTERM, stop)
-say("start")
-time.sleep(30 if status == "long" else 0.15)
-say("end")
-if status == "killed":
-    os.kill(os.getpid(), signal.SIGKILL)
-sys.exit(int(status))
-"""
-"""Process of an arm that writes down when it starts, ends and is stopped, instead of training."""
 
 
 def queued(label: str, training: str | None = None) -> QueuedArm:
@@ -44,14 +28,16 @@ def queued(label: str, training: str | None = None) -> QueuedArm:
 
 
 def sweep(log: Path, arms: Sequence[QueuedArm], *, jobs: int = 2, cores: int = 2, **status: str) -> SideBySide:
-    def command(arm: QueuedArm) -> list[str]:
-        return [sys.executable, "-S", "-c", PROCESS, arm.label, str(log), status.get(arm.label, "0")]
-
-    return SideBySide(arms, jobs=jobs, cores=cores, trained=set(), command=command)
+    return SideBySide(arms, jobs=jobs, cores=cores, trained=set(), work=partial(pretend, log, status))
 
 
 def events(log: Path) -> list[tuple[str, str]]:
     return [(line.split()[0], line.split()[1]) for line in log.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _libraries() -> None:
+    import_libraries()
 
 
 @pytest.fixture
@@ -71,7 +57,7 @@ def test_as_many_at_a_time_as_there_are_jobs(tmp_path: Path) -> None:
     assert most == 2
     assert not running
     assert [label for what, label in events(log) if what == "start"][:2] in (["a", "b"], ["b", "a"])
-    assert {tuple(line.split()[2:]) for line in log.read_text().splitlines()} >= {("1",)}
+    assert {tuple(line.split()[2:]) for line in log.read_text().splitlines()} >= {("1", "1")}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +65,7 @@ def test_as_many_at_a_time_as_there_are_jobs(tmp_path: Path) -> None:
     [(2, 2, 4, [1, 1]), (8, 8, 3, [2, 3, 3]), (8, 2, 5, [4, 4]), (2, 4, 4, [1, 1, 1, 1]), (4, 4, 1, [4])],
 )
 def test_threads_are_shared_by_the_arms_that_start(cores: int, jobs: int, arms: int, threads: list[int]) -> None:
-    started = SideBySide([], jobs=jobs, cores=cores, trained=set(), command=lambda arm: [])
+    started = SideBySide([], jobs=jobs, cores=cores, trained=set(), work=lambda arm: 0)
     found: list[int] = []
     while len(found) < min(jobs, arms):
         found.append(started.threads_of_next(arms - len(found)))
@@ -97,7 +83,7 @@ class Running:
 
 
 def test_the_last_arm_takes_the_threads_of_those_that_are_nearly_done() -> None:
-    started = SideBySide([], jobs=2, cores=2, trained=set(), command=lambda arm: [])
+    started = SideBySide([], jobs=2, cores=2, trained=set(), work=lambda arm: 0)
     started.running = [Running(1)]  # type: ignore[list-item]
     assert started.threads_of_next(1) == 1
     started.running[0].nearly_done = True  # type: ignore[misc]
@@ -189,17 +175,25 @@ def test_a_terminal_shows_a_bar_for_each_arm(
     assert not messages.records
 
 
-def test_an_arm_stops_when_the_process_of_its_sweep_dies(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, theirs = os.pipe()
-    received: list[int] = []
-    with open(ours) as stdin, monkeypatch.context() as patched:
-        patched.setattr(sys, "stdin", stdin)
-        patched.setattr(os, "kill", lambda _, number: received.append(number))
-        watching = threading.Thread(target=arm_process._stop_with_sweep)
-        watching.start()
-        watching.join(0.05)
-        assert watching.is_alive()
-        assert not received
-        os.close(theirs)  # as the system does for a process that was killed
-        watching.join(5)
-    assert received == [signal.SIGTERM]
+def test_an_arm_stops_when_the_process_of_its_sweep_dies(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    script = tmp_path / "script.py"  # no guard by __name__: its arms must not run it again
+    script.write_text(
+        "import os, signal, sys, threading, time\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from pathlib import Path\n"
+        "from test_side_by_side import events, import_libraries, queued, sweep\n"
+        "import_libraries()\n"
+        f"log = Path({str(log)!r})\n"
+        "def die():\n"
+        "    while not log.exists() or len(events(log)) < 2:\n"
+        "        time.sleep(0.01)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "threading.Thread(target=die).start()\n"
+        "sweep(log, [queued('a'), queued('b'), queued('c')], a='long', b='long').run()\n"
+    )
+    assert subprocess.run([sys.executable, str(script)], check=False).returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 20
+    while len(events(log)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert sorted(events(log)) == [("saved", "a"), ("saved", "b"), ("start", "a"), ("start", "b")]
