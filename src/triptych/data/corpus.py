@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from triptych.data import toy
 from triptych.data.directions import Directions
+from triptych.data.joining import join_splits
 from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import digest_lines
 from triptych.data.text_reader import read_splits, test_sets
@@ -55,9 +56,13 @@ class Corpus:
             other pairs are dropped; None for no limit.
         sections: consecutive pairs of each split that share a route; by default one section in the only direction.
 
+    Args:
+        join: how many consecutive lines to join (``joining.join_splits``), such as ``[1, 2, 3, 4]``; then ``splits``
+            and ``sections`` are those of the joined lines. None to leave the lines as they are.
+
     Raises:
-        UserError: training or validation is missing, a split has no pairs or sides of unequal length, or a limit is
-            below 1.
+        UserError: training or validation is missing, a split has no pairs or sides of unequal length, a limit is below
+            1, or as ``join_splits``.
     """
 
     name: str
@@ -67,8 +72,9 @@ class Corpus:
     max_length: int | None = None
     max_length_ratio: float | None = None
     sections: dict[str, list[Section]] = field(default_factory=dict)
+    join: InitVar[Sequence[int] | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, join: Sequence[int] | None) -> None:
         if missing := [name for name in (TRAIN, VALIDATION) if name not in self.splits]:
             raise UserError(f"data: the corpus '{self.name}' has no {missing[0]} split; add one to its splits.")
         for split, (src, tgt) in self.splits.items():
@@ -84,6 +90,9 @@ class Corpus:
                         f"{route[0]} to {route[-1]}."
                     )
         require_at_least(1, "data", max_length=self.max_length, max_length_ratio=self.max_length_ratio)
+        if join is not None:
+            self.splits, self.sections, report = join_splits(self.splits, self.sections, join)
+            self.report = [*self.report, *report]
 
     @property
     def test_names(self) -> list[str]:
@@ -107,7 +116,7 @@ class ToyCorpus(Corpus):
 
     Args:
         train: number of sentence pairs; ``validation``, ``test`` and ``test_long`` likewise.
-        max_length: see ``Corpus``; ``max_length_ratio`` likewise.
+        max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
     """
 
     def __init__(
@@ -120,11 +129,13 @@ class ToyCorpus(Corpus):
         test_long: int,
         max_length: int | None,
         max_length_ratio: float | None,
+        join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
         generated = toy.splits(seed=seed, train=train, validation=validation, test=test, test_long=test_long)
         splits = {name: Pairs(*sides) for name, sides in generated.items()}
         report = [f"{name}: {len(pairs.src):,} pairs made" for name, pairs in splits.items()]
-        super().__init__("toy", (toy.LANGUAGES[0], toy.LANGUAGES[1]), splits, report, max_length, max_length_ratio)
+        languages = toy.LANGUAGES[0], toy.LANGUAGES[1]
+        super().__init__("toy", languages, splits, report, max_length, max_length_ratio, join=join)
 
 
 class TextCorpus(Corpus):
@@ -137,12 +148,12 @@ class TextCorpus(Corpus):
         train: prefix of the training files; ``validation`` likewise.
         test: prefixes of the test sets. The last part of its path names each set.
         cache: root of the cache; the checked text is kept in its folder ``text``.
-        max_length: see ``Corpus``; ``max_length_ratio`` likewise.
+        max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
         directions: directions of training and validation, see ``Directions.of``; ``pivot`` likewise.
 
     Raises:
-        UserError: the directions are malformed, a file is missing or is not UTF-8, the sides differ in length, or a
-            split is empty.
+        UserError: the directions are malformed, a file is missing or is not UTF-8, the sides differ in length, a
+            split is empty, or as ``Corpus``.
     """
 
     def __init__(
@@ -160,8 +171,9 @@ class TextCorpus(Corpus):
         max_length_ratio: float | None,
         directions: Sequence[str] | None,
         pivot: str | None,
+        join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
         prefixes = {TRAIN: train, VALIDATION: validation, **test_sets(test)}
         chosen = Directions.of(directions, src, tgt, pivot)
         splits, sections, report = read_splits(Path(dir).expanduser(), prefixes, chosen, Path(cache).expanduser())
-        super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections)
+        super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections, join)

@@ -60,7 +60,7 @@ class Multi30k(Corpus):
         url: address of the folder to download from.
         cache: root of the cache; downloads are kept in its folder ``multi30k``, checked text in its folder ``text``.
         test: names of test sets.
-        max_length: see ``Corpus``; ``max_length_ratio`` likewise.
+        max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
         directions: directions of training and validation, see ``Directions.of``; ``pivot`` likewise.
 
     Raises:
@@ -80,6 +80,7 @@ class Multi30k(Corpus):
         max_length_ratio: float | None,
         directions: Sequence[str] | None,
         pivot: str | None,
+        join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
         prefixes = {TRAIN: "train", VALIDATION: "val", **test_sets(test)}
         chosen = Directions.of(directions, src, tgt, pivot)
@@ -90,7 +91,7 @@ class Multi30k(Corpus):
                 for language in chosen.languages if name in (TRAIN, VALIDATION) else chosen.tested:
                     fetch(f"{url.rstrip('/')}/{prefix}.{language}.gz", folder / f"{prefix}.{language}.gz")
         splits, sections, report = read_splits(folder, prefixes, chosen, Path(cache).expanduser())
-        super().__init__("multi30k", chosen.languages, splits, report, max_length, max_length_ratio, sections)
+        super().__init__("multi30k", chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 
 def check_languages(directions: Directions, test: Sequence[str]) -> None:

@@ -12,11 +12,12 @@ import mmap
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triptych.errors import UserError
 
@@ -89,6 +90,10 @@ class _LineSequence(Sequence[str]):
         (line,) = self._load(index, index + 1)
         return line
 
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), _BLOCK_LINES):
+            yield from self._load(start, min(start + _BLOCK_LINES, len(self)))
+
     @abstractmethod
     def _load(self, start: int, stop: int) -> list[str]:
         """Return the lines from ``start`` up to, not including, ``stop``."""
@@ -113,10 +118,6 @@ class LineFile(_LineSequence):
 
     def __len__(self) -> int:
         return len(self._ends)
-
-    def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), _BLOCK_LINES):
-            yield from self._load(start, min(start + _BLOCK_LINES, len(self)))
 
     def _load(self, start: int, stop: int) -> list[str]:
         if stop <= start:
@@ -149,6 +150,36 @@ class ConcatenatedLines(_LineSequence):
             for first, part in zip(self._starts, self._parts, strict=False)
         ]
         return list(chain.from_iterable(ranges))
+
+
+class JoinedLines(_LineSequence):
+    """Consecutive lines joined by a space, without copying them. Empty lines add nothing.
+
+    The ends are held in memory, 8 bytes each.
+
+    Args:
+        lines: the lines.
+        ends: (n,) ascending; joined line i has the lines from ``ends[i - 1]``, or 0, up to, not including, ``ends[i]``.
+
+    Attributes:
+        digest: SHA-256 of the digest of the lines and of the ends.
+    """
+
+    def __init__(self, lines: Sequence[str], ends: NDArray[np.int64]) -> None:
+        self._lines = lines
+        self._ends = ends
+        self.digest = hashlib.sha256(digest_lines(lines).encode() + ends.astype("<i8").tobytes()).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def _load(self, start: int, stop: int) -> list[str]:
+        if stop <= start:
+            return []
+        first = int(self._ends[start - 1]) if start else 0
+        bounds = [0, *(self._ends[start:stop] - first).tolist()]
+        lines = self._lines[first : first + bounds[-1]]
+        return [" ".join(filter(None, lines[begin:end])) for begin, end in pairwise(bounds)]
 
 
 def _map_file(path: Path) -> mmap.mmap | bytes:
