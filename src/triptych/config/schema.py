@@ -60,6 +60,8 @@ class Claim:
         expect: what the claim says of the arm: ``better``, ``worse`` or ``equal``.
         measure: key of the measure that decides, such as ``bleu``; None for the study's primary one.
         test_set: test set of the measure; None for the first.
+        baseline_test_set: test set that the claim compares ``test_set`` with: the claim is then about how much larger
+            the difference of the arms is on ``test_set``. None for a claim about one test set.
     """
 
     claim: str = MISSING
@@ -68,6 +70,7 @@ class Claim:
     expect: str = MISSING
     measure: str | None = None
     test_set: str | None = None
+    baseline_test_set: str | None = None
 
 
 @dataclass

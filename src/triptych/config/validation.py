@@ -83,7 +83,14 @@ def check(config: DictConfig) -> None:
     _check_checkpoints(config)
     _check_trainer(config)
     for claim in config.study.claims:
-        check_claim(claim.claim, expect=claim.expect, reference=claim.reference or config.study.reference)
+        check_claim(
+            claim.claim,
+            expect=claim.expect,
+            reference=claim.reference or config.study.reference,
+            measure=claim.measure,
+            test_set=claim.test_set,
+            baseline_test_set=claim.baseline_test_set,
+        )
     require_one_best("search", config.search)
     require_one_best("validation.search", config.validation.search)
     if config.validation.search.get("length_penalty") == TUNED:

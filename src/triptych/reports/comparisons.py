@@ -7,19 +7,23 @@ from functools import cached_property
 from statistics import fmean
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triptych.evaluation.bleu_statistics import bleu_statistics
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.measures import SENTENCE_NATS, Measure
-from triptych.reports.scores import TEST_NATS
+from triptych.reports.scores import TEST_NATS, WORD_NATS
 from triptych.reports.statistics.difference import Difference, SeedVariance, pool_seeds
-from triptych.reports.statistics.randomization import random_seed
-from triptych.reports.statistics.sentences import (
-    RESAMPLES,
-    bootstrap_bleu,
-    draw_resamples,
-    mean_difference_variance,
+from triptych.reports.statistics.interaction import (
+    Blocks,
+    bleu_interaction_variance,
+    common_blocks,
+    deviations,
+    sum_blocks,
+    variance_of_sum,
 )
+from triptych.reports.statistics.randomization import random_seed
+from triptych.reports.statistics.sentences import RESAMPLES, bootstrap_bleu, draw_resamples
 from triptych.reports.stored_run import StoredRun, TranslatedText
 
 
@@ -94,8 +98,8 @@ class Comparisons:
     ) -> None:
         self.measure = measure
         self.comparisons = comparisons
-        sampled = measure.key in (TEST_NATS, "bleu") and measure.test_set
-        self._texts = texts[sampled] if sampled else None
+        sampled = measure.key in (TEST_NATS, WORD_NATS, "bleu")
+        self._texts = [texts[name] for name in measure.test_sets] if sampled else []
         self._runs = {row.label: self._usable(row) for row in rows}
 
     @cached_property
@@ -118,7 +122,7 @@ class Comparisons:
         ours, theirs = self._runs[row.label], self._runs[base.label]
         if not ours or not theirs:
             return False
-        return self._texts is None or self._texts.share_sentences([*ours, *theirs])
+        return all(texts.share_sentences([*ours, *theirs]) for texts in self._texts)
 
     def estimate(self, row: ArmRow, base: ArmRow) -> float | None:
         """Return the difference ``row`` minus ``base`` of the means over seeds; None if they cannot be compared."""
@@ -150,15 +154,58 @@ class Comparisons:
 
     def _sentence_variance(self, ours: Sequence[StoredRun], theirs: Sequence[StoredRun]) -> tuple[float, int | None]:
         """Return the variance of a difference between samples of sentences, and their number; 0 and None if unknown."""
-        if self._texts is None:
+        parts = [self._variance_on(texts, ours, theirs) for texts in self._texts]
+        counts = [count for _, count in parts if count is not None and count > 1]
+        if not parts or len(counts) < len(parts):
             return 0.0, None
+        if len(parts) > 1 and (blocks := self._blocks(ours[0])) is not None:
+            return self._variance_over_blocks(blocks, ours, theirs)
+        # Two test sets of other text are independent. The smaller one has the fewer degrees of freedom, and so decides.
+        return sum(variance for variance, _ in parts), min(counts)
+
+    def _variance_on(
+        self, texts: ScoredTexts, ours: Sequence[StoredRun], theirs: Sequence[StoredRun]
+    ) -> tuple[float, int | None]:
+        """Return the variance of a difference on one test set, and its sentences; 0 and None if unknown."""
         if self.measure.key == "bleu":
-            means = [np.mean([self._texts.bootstrapped(run) for run in side], axis=0) for side in (ours, theirs)]
-            return float(np.var(means[0] - means[1], ddof=1)), len(self._texts.counts(ours[0]))
-        one, other = self._texts.nats(ours), self._texts.nats(theirs)
-        return (0.0, None) if one is None or other is None else (mean_difference_variance(one, other), len(one))
+            means = [np.mean([texts.bootstrapped(run) for run in side], axis=0) for side in (ours, theirs)]
+            return float(np.var(means[0] - means[1], ddof=1)), len(texts.counts(ours[0]))
+        found = self._deviations(texts, ours, theirs)
+        return (0.0, None) if found is None else (variance_of_sum(found), len(found))
+
+    def _deviations(
+        self, texts: ScoredTexts, ours: Sequence[StoredRun], theirs: Sequence[StoredRun]
+    ) -> NDArray[np.float64] | None:
+        """Return the ``deviations`` of a difference in nats, of each sentence; None if a run lacks its nats."""
+        one, other, text = texts.nats(ours), texts.nats(theirs), texts.text(ours[0])
+        if one is None or other is None or text is None:
+            return None
+        per_word = self.measure.key == WORD_NATS
+        sizes = [len(line.split()) if per_word else 1 for line in text.references]
+        return deviations(one, other, np.array(sizes, np.float64))
+
+    def _blocks(self, run: StoredRun) -> tuple[Blocks, Blocks] | None:
+        """Return the ``common_blocks`` of both test sets; None if they hold other text, or less than two blocks."""
+        first, second = (text.references if (text := texts.text(run)) else [] for texts in self._texts)
+        found = common_blocks(first, second)
+        return found if found is not None and found[0][-1] > 0 else None
+
+    def _variance_over_blocks(
+        self, blocks: tuple[Blocks, Blocks], ours: Sequence[StoredRun], theirs: Sequence[StoredRun]
+    ) -> tuple[float, int]:
+        """Return the variance of a difference of differences on two test sets of the same text, and their blocks."""
+        count, both = int(blocks[0][-1]) + 1, list(zip(self._texts, blocks, strict=True))
+        if self.measure.key == "bleu":
+            first, second = (
+                [np.stack([sum_blocks(texts.counts(run), of) for run in side]) for side in (ours, theirs)]
+                for texts, of in both
+            )
+            return bleu_interaction_variance(first, second, random_seed()), count
+        found = [(self._deviations(texts, ours, theirs), of) for texts, of in both]
+        one, other = (sum_blocks(each, of) for each, of in found if each is not None)
+        return variance_of_sum(one - other), count
 
     def _usable(self, row: ArmRow) -> list[StoredRun]:
         """Return the runs of an arm that have the measure, and, where sentences are resampled, their text."""
         found = [run for run in row.finished if self.measure.value(run) is not None]
-        return [run for run in found if self._texts is None or self._texts.text(run) is not None]
+        return [run for run in found if all(texts.text(run) is not None for texts in self._texts)]

@@ -26,6 +26,8 @@ class Measure:
         higher_is_better: whether a higher value is better.
         margin: the difference within which arms count as equivalent, in its unit; None if nobody named one.
         decimals: decimals of a difference in tables.
+        baseline: a test set whose score is subtracted. The difference of two arms is then how much larger it is on
+            ``test_set`` than on this one. None for the score of one test set.
     """
 
     key: str
@@ -35,6 +37,7 @@ class Measure:
     higher_is_better: bool
     margin: float | None
     decimals: int
+    baseline: str | None = None
 
     @property
     def superlative(self) -> str:
@@ -43,27 +46,34 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """Its name, and that of its test set."""
-        return f"{self.name}, {self.test_set}" if self.test_set else self.name
+        """Its name, and that of its test sets."""
+        return f"{self.name}, {' minus '.join(self.test_sets)}" if self.test_sets else self.name
+
+    @property
+    def test_sets(self) -> list[str]:
+        """The test sets that it is computed from: none, one, or one and its baseline."""
+        return [name for name in (self.test_set, self.baseline) if name]
 
     def value(self, run: StoredRun) -> float | None:
         """Return the figure of a run; None if the run has none."""
-        scores = run.tests.get(self.test_set, {}) if self.test_set else (run.result or {}).get("validation") or {}
-        found = scores.get(self.key)
-        return None if found is None else float(found)
+        validation = (run.result or {}).get("validation") or {}
+        scores = [run.tests.get(name, {}) for name in self.test_sets] or [validation]
+        found = [float(value) for each in scores if (value := each.get(self.key)) is not None]
+        return found[0] - sum(found[1:]) if len(found) == len(scores) else None
 
     def text(self, difference: float) -> str:
         """Return a difference as tables show it, with a sign."""
         return f"{difference:+.{self.decimals}f}".replace("-", "−")
 
 
-def find_measure(key: str, test_set: str, margin: float | None = None) -> Measure:
+def find_measure(key: str, test_set: str, margin: float | None = None, baseline: str | None = None) -> Measure:
     """Return a measure by its key.
 
     Args:
         key: of a score, as ``scores.describe`` takes it.
         test_set: the test set; the validation loss has none.
         margin: instead of the measure's own.
+        baseline: a test set whose score is subtracted, as in ``Measure``.
     """
     score = describe(key)
     return Measure(
@@ -74,11 +84,16 @@ def find_measure(key: str, test_set: str, margin: float | None = None) -> Measur
         higher_is_better=score.higher_is_better,
         margin=score.margin if margin is None else margin,
         decimals=score.decimals,
+        baseline=baseline,
     )
 
 
 def primary_measure(
-    runs: Sequence[StoredRun], primary: str, margin: float | None, test_set: str | None = None
+    runs: Sequence[StoredRun],
+    primary: str,
+    margin: float | None,
+    test_set: str | None = None,
+    baseline: str | None = None,
 ) -> Measure | None:
     """Return the measure that decides a study; None if no run has it.
 
@@ -90,6 +105,7 @@ def primary_measure(
         primary: what the study names: ``LIKELIHOOD`` or the key of a measure.
         margin: the study's, in the unit of the measure.
         test_set: the test set. By default it is the first in alphabetical order, which the validation set resembles.
+        baseline: a test set whose score is subtracted, as in ``Measure``.
     """
     finished = [run for run in runs if run.result]
     names = [test_set] if test_set else test_sets(runs)
@@ -100,7 +116,7 @@ def primary_measure(
     for key in keys:
         if key != VALIDATION_LOSS and not names:
             continue
-        measure = find_measure(key, names[0] if names else "", margin if key == keys[0] else None)
+        measure = find_measure(key, names[0] if names else "", margin if key == keys[0] else None, baseline)
         measured = [measure.value(run) is not None for run in finished]
         if any(measured) and (all(measured) or key == keys[-1]):
             return measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-VALIDATION_LOSS, TEST_NATS = "loss", "nats_per_sentence"
+VALIDATION_LOSS, TEST_NATS, WORD_NATS = "loss", "nats_per_sentence", "nats_per_word"
 """Keys of ``result.json``: of ``validation``, and of a test set's scores."""
 
 
@@ -40,7 +40,7 @@ NATS = "negative log-likelihood"
 KNOWN = {
     VALIDATION_LOSS: Score("validation loss", 3, unit="nats a token", higher_is_better=False, margin=0.02),
     TEST_NATS: Score("nats/sentence", 2, NATS, "nats a sentence", higher_is_better=False, margin=0.3),
-    "nats_per_word": Score("nats/word", 3, NATS, "nats a word", higher_is_better=False, margin=0.025),
+    WORD_NATS: Score("nats/word", 3, NATS, "nats a word", higher_is_better=False, margin=0.025),
     "bleu": Score("BLEU", margin=1.0),
     "bleu_brevity_penalty": Score("brevity penalty", 3),
     "bleu_length_ratio": Score("length ratio", 3),

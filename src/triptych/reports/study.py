@@ -32,6 +32,7 @@ class Claim:
         expect: what it says of the arm.
         measure: the key of the measure that decides; None for the study's primary one.
         test_set: the test set of the measure; None for the first.
+        baseline_test_set: the test set whose difference is subtracted from that on ``test_set``; None for none.
     """
 
     claim: str
@@ -40,6 +41,7 @@ class Claim:
     expect: Expectation
     measure: str | None = None
     test_set: str | None = None
+    baseline_test_set: str | None = None
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,12 @@ def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:
     """Return a claim of a config.
 
     Raises:
-        UserError: it lacks an arm to compare with, or expects what no claim can.
+        UserError: as ``check_claim``.
     """
     text, against = node["claim"], node.get("reference") or reference
-    check_claim(text, expect=node["expect"], reference=against)
-    return Claim(
-        text, node["arm"], str(against), Expectation(node["expect"]), node.get("measure"), node.get("test_set")
-    )
+    measured = {key: node.get(key) for key in ("measure", "test_set", "baseline_test_set")}
+    check_claim(text, expect=node["expect"], reference=against, **measured)
+    return Claim(text, node["arm"], str(against), Expectation(node["expect"]), **measured)
 
 
 def subfolders(folder: Path) -> list[str]:

@@ -15,6 +15,11 @@ from triptych.reports.study import Claim, Study
 from triptych.reports.table import MISSING, Table, keep_columns, make_cells
 
 TITLE = "Verdicts"
+GROWTH = (
+    "Where a measure names two test sets, Δ is the difference on the first minus the difference on the second: how "
+    "much larger it is on the first. Test sets that hold the same text are paired."
+)
+"""What the note on verdicts says of claims about two test sets."""
 NOT_RUN, NOT_MEASURED = "not run", "not measured"
 """What stands for the verdict on a claim about an arm without a result, and without the measure."""
 
@@ -53,12 +58,13 @@ def judge_claims(
 def _explain(study: Study, measures: Sequence[Measure], *, has_seeds: bool) -> list[str]:
     """Return what the columns mean."""
     delta = "Δ is the claim's arm minus the arm that it is compared with."
+    growth = [GROWTH] if any(measure.baseline for measure in measures) else []
     if not has_seeds:
-        return [f"{delta} Every arm has one seed, so every verdict is inconclusive."]
+        return [f"{delta} Every arm has one seed, so every verdict is inconclusive.", *growth]
     margins = {f"±{measure.margin:g} {measure.unit}" for measure in measures if measure.margin}
     claims_equal = any(claim.expect is Expectation.EQUAL for claim in study.claims)
     equal = f", equivalent if it is shown to be within {' or '.join(sorted(margins))}" if claims_equal else ""
-    return [f"{delta} Its interval decides: held or opposite if it excludes zero{equal}, else inconclusive."]
+    return [f"{delta} Its interval decides: held or opposite if it excludes zero{equal}, else inconclusive.", *growth]
 
 
 def claim_pairs(study: Study) -> set[frozenset[str]]:
@@ -85,7 +91,7 @@ def _line(
     judged = judge_claim(difference, claim.expect, higher_is_better=measure.higher_is_better, margin=measure.margin)
     shown = [measure]
     if measure.key != "bleu" and test_sets(runs):
-        shown.append(find_measure("bleu", claim.test_set or test_sets(runs)[0]))
+        shown.append(find_measure("bleu", claim.test_set or test_sets(runs)[0], baseline=claim.baseline_test_set))
     cells = [show(each.difference(row, base), each.estimate(row, base), each.measure) for each in map(compared, shown)]
     return [label, str(judged), named, *cells, *[""] * (2 - len(cells))]
 
@@ -94,7 +100,7 @@ def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure |
     """Return the measure that decides a claim; None if no run has it."""
     if claim.measure is None:
         return primary_measure(runs, study.primary, study.margin, claim.test_set)
-    return primary_measure(runs, claim.measure, None, claim.test_set)
+    return primary_measure(runs, claim.measure, None, claim.test_set, claim.baseline_test_set)
 
 
 def _described(measure: Measure) -> str:

@@ -35,13 +35,3 @@ def bootstrap_bleu(counts: np.ndarray, resampled: np.ndarray) -> np.ndarray:
     seeds, sentences, size = counts.shape
     sums = resampled @ counts.transpose(1, 0, 2).reshape(sentences, seeds * size)
     return corpus_bleu(sums.reshape(-1, seeds, size))
-
-
-def mean_difference_variance(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the variance of the difference of two means over the same sentences.
-
-    Args:
-        ours: a value for each sentence, the mean over the seeds of one arm, (N,).
-        theirs: those of the other arm, (N,).
-    """
-    return float(np.var(ours - theirs, ddof=1) / len(ours))
