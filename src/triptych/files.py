@@ -1,4 +1,4 @@
-"""Writing files and folders atomically, and checking beforehand that a folder can be written."""
+"""Writing files and folders atomically, checking beforehand that a folder can be written, and linking files."""
 
 from __future__ import annotations
 
@@ -60,3 +60,11 @@ def replacing(path: Path) -> Iterator[Path]:
                 raise
     finally:
         _remove(temporary)
+
+
+def link(source: str | Path, target: str | Path) -> None:
+    """Give a file a second name, or copy it where the file system has no links. The file must never be changed."""
+    try:
+        os.link(Path(source).resolve(), target)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(source, target)

@@ -76,6 +76,16 @@ class RunFolder:
         return self.checkpoints / "last.ckpt"
 
     @property
+    def trunk(self) -> Path:
+        """The state of training where its cooldown begins, which trainings with larger budgets go on from."""
+        return self.path / "trunk"
+
+    @property
+    def branch(self) -> Path:
+        """Which run's trunk this run went on from; absent for a run that trained all its steps itself."""
+        return self.path / "branch.json"
+
+    @property
     def tokenizer(self) -> Path:
         return self.path / "tokenizer"
 

@@ -18,6 +18,9 @@ DATA_LOCATION = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
 SCORING = ("search", "search_tokens", "length_edges", "metric", "test", "checkpoint.average")
 """Keys that matter only after training."""
+BUDGET = (*SCORING, "budget", "scale")
+"""Further keys that a training can differ in and have its first steps in common with others. ``scale`` is among them
+because other keys take their values from it, and nothing else reads it."""
 
 
 def config_hash(

@@ -21,7 +21,7 @@ from triptych.contract.model import TranslationModel
 from triptych.data.batching import Stream
 from triptych.errors import UserError
 from triptych.runs import speeds
-from triptych.runs.identity import SCORING, config_hash, display_overrides
+from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides
 from triptych.sweeps.jobs import expected_jobs
 from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
 from triptych.sweeps.sweep import refuse_mistakes
@@ -29,6 +29,7 @@ from triptych.training.budget import pair_flops
 from triptych.training.build import build_parts
 from triptych.training.devices import device_of
 from triptych.training.match import reference_model
+from triptych.training.trunk import trunk_steps
 
 UTILISATION = 0.35
 """Share of a device's peak that is assumed where no speed has been measured."""
@@ -55,6 +56,8 @@ class Estimate:
         seconds: of training.
         measured: whether the speed was measured; otherwise it follows from ``UTILISATION``.
         jobs: arms of the sweep that would run at a time.
+        trunk: hash of its training without the budget, if it shares its first steps with larger budgets.
+        trunk_steps: how many those are.
     """
 
     overrides: tuple[str, ...]
@@ -71,6 +74,8 @@ class Estimate:
     seconds: float
     measured: bool
     jobs: int = 1
+    trunk: str | None = None
+    trunk_steps: int = 0
 
 
 def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: int | None = None) -> list[Estimate]:
@@ -152,6 +157,9 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
     parameters = count_parameters(parts.model).total
     kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
+    state = 1 + ADAM_AVERAGES
+    shared = trunk_steps(config, parts.data.total_steps)
+    trunk = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=BUDGET) if shared else None
     return Estimate(
         overrides=tuple(display_overrides(overrides)),
         training=training,
@@ -162,10 +170,12 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
         tokens=tokens,
         flops=flops,
         memory=training_memory(parameters, activations),
-        disk=4 * parameters * (1 + (1 + ADAM_AVERAGES) + kept),
+        disk=4 * parameters * (1 + state + kept + (state if shared else 0)),
         averaged=4 * parameters * (config.checkpoint.average > 1),
         seconds=tokens / known if known else flops / (UTILISATION * peak * run_config.processes),
         measured=known is not None,
+        trunk=trunk,
+        trunk_steps=shared,
     )
 
 
@@ -192,21 +202,23 @@ def consumption(
 def figures(arms: Sequence[Estimate]) -> pd.DataFrame:
     """Return a row for each arm, and their sum, in plain units.
 
-    An arm that shares its training with one above costs only the disk of its own average.
+    An arm that shares its training with one above costs only the disk of its own average. One that goes on from the
+    trunk of a smaller budget costs the steps after it.
     """
     shared = set.intersection(*(set(arm.overrides) for arm in arms)) if len(arms) > 1 else set()
     rows, seen = [], set[str]()
     for arm in arms:
         again = arm.training in seen
         seen.add(arm.training)
+        share = 0.0 if again else _own_share(arm, arms)
         rows.append(
             {
                 "arm": " ".join(one for one in arm.overrides if one not in shared) or "default",
                 "parameters": arm.parameters,
                 "steps": arm.steps,
-                "tokens": 0 if again else arm.tokens,
-                "flops": 0.0 if again else arm.flops,
-                "seconds": 0.0 if again else arm.seconds,
+                "tokens": round(share * arm.tokens),
+                "flops": share * arm.flops,
+                "seconds": share * arm.seconds,
                 "disk_bytes": arm.averaged + (0 if again else arm.disk),
                 "memory_bytes": arm.memory,
                 "tokens_per_second": arm.tokens / arm.seconds,
@@ -215,6 +227,12 @@ def figures(arms: Sequence[Estimate]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _own_share(arm: Estimate, arms: Sequence[Estimate]) -> float:
+    """Return the share of its steps that an arm trains itself, and not the arm whose trunk it goes on from."""
+    shorter = (one for one in arms if arm.trunk and one.trunk == arm.trunk and one.steps < arm.steps)
+    return 1 - max((one.trunk_steps for one in shorter), default=0) / arm.steps
 
 
 def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> list[str]:
@@ -237,5 +255,7 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> 
             f"Each time is for the threads that an arm has when {arms[0].jobs} run at once. The sweep takes about the "
             f"sum divided by {arms[0].jobs}, and at least as long as its longest arm."
         )
+    if any(_own_share(arm, arms) < 1 for arm in arms):
+        lines.append("Arms that go on from the trunk of a smaller budget count the steps after it alone.")
     lines.append("Memory: weights, gradients, Adam's averages, and the activations of one batch in fp32.")
     return lines

@@ -32,11 +32,13 @@ class QueuedArm:
         arm: as it was planned.
         overrides: of its run, all of them.
         training: identifies its training. Arms that share it share their weights.
+        after: trainings that it waits for while they wait or run, to go on from their trunks.
     """
 
     arm: Arm
     overrides: tuple[str, ...]
     training: str
+    after: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
@@ -67,7 +69,7 @@ class RunningArm:
 class SideBySide:
     """Arms of a sweep, as many at a time as there are jobs.
 
-    An arm whose weights another one is training waits for it, and takes no job while it does.
+    An arm waits for another one that trains its weights, or its trunk, and takes no job while it does.
 
     Args:
         arms: in the order in which they start.
@@ -118,10 +120,11 @@ class SideBySide:
 
     def startable(self) -> list[QueuedArm]:
         """Return the waiting arms that could start now, all together, in their order."""
-        training = {running.arm.training for running in self.running} - self.trained
-        found = []
+        running = {one.arm.training for one in self.running}
+        unfinished = running | {arm.training for arm in self.waiting}
+        training, found = running - self.trained, []
         for arm in self.waiting:
-            if arm.training not in training:
+            if arm.training not in training and not arm.after & unfinished:
                 found.append(arm)
                 training |= {arm.training} - self.trained
         return found

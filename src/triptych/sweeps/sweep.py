@@ -22,6 +22,7 @@ from triptych.runs.locks import RunLocked
 from triptych.sweeps import arms as sweep_arms
 from triptych.sweeps.arm_process import import_libraries
 from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
+from triptych.sweeps.budget_order import smaller_budgets
 from triptych.sweeps.jobs import chosen_jobs, jobs_that_fit, longest_first, needs_of, side_by_side_pays, training_of
 from triptych.sweeps.launch import launch
 from triptych.sweeps.messages import send_to_sweep
@@ -83,11 +84,12 @@ class Sweep:
         if self.jobs == 1 or (self.jobs is None and not side_by_side_pays(self.run_configs)):
             return None
         queued, left, finished = [], [], []
-        for arm, run_config in zip(self.planned, self.run_configs, strict=True):
+        after = smaller_budgets(self.run_configs)
+        for arm, run_config, others in zip(self.planned, self.run_configs, after, strict=True):
             if folder := finished_before(arm, run_config):
                 finished.append(folder)
             else:
-                queued.append(QueuedArm(arm, run_config.overrides, training_of(run_config)))
+                queued.append(QueuedArm(arm, run_config.overrides, training_of(run_config), others))
                 left.append(run_config)
         jobs = self.jobs
         if jobs is None:

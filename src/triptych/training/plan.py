@@ -14,7 +14,7 @@ from triptych.data.corpus import Corpus
 from triptych.errors import UserError
 from triptych.files import require_folder
 from triptych.runs.folder import FORMAT, RunFolder, RunRecord, find_run, read_record
-from triptych.runs.identity import SCORING, config_hash, plain_name
+from triptych.runs.identity import BUDGET, SCORING, config_hash, plain_name
 from triptych.runs.versions import versions
 from triptych.training.match import reference_model
 
@@ -27,7 +27,8 @@ class RunPlan:
         run_config: what the user asked for.
         corpus: text of the run.
         reference: configuration of the model whose size ``match`` copies; None without ``match``.
-        config_hash: identifies what the run computes; ``training_hash`` identifies its training alone.
+        config_hash: identifies what the run computes; ``training_hash`` identifies its training alone, and
+            ``trunk_hash`` its training without the budget.
         folder: of the run, which need not exist yet.
         sweep: name that the runs of a sweep share; None for a run by itself.
         label: what a sweep calls the arm; None for a run by itself.
@@ -38,6 +39,7 @@ class RunPlan:
     reference: dict[str, Any] | None
     config_hash: str
     training_hash: str
+    trunk_hash: str
     folder: RunFolder
     sweep: str | None
     label: str | None
@@ -76,8 +78,9 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
     corpus = instantiate(config.data)
     whole = config_hash(config, corpus.fingerprint, reference=reference)
     training = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=SCORING)
+    trunk = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=BUDGET)
     folder = run_folder(run_config, whole, label)
-    return RunPlan(run_config, corpus, reference, whole, training, folder, sweep, label)
+    return RunPlan(run_config, corpus, reference, whole, training, trunk, folder, sweep, label)
 
 
 def run_folder(run_config: RunConfig, config_hash: str, label: str | None) -> RunFolder:

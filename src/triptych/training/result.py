@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import torch
@@ -47,10 +48,11 @@ def training_result(
         peak_memory=peak_memory,
     )
     tokens = {"tokens_src": seen.tokens_src, "tokens_tgt": seen.tokens_tgt}
+    branch = {"trunk": json.loads(path.read_text(encoding="utf-8"))} if (path := plan.folder.branch).exists() else {}
     other_code = started_by_other_code(plan.folder)
     return {
         **_what_was_trained(plan, parts, seen),
-        "train": {"steps": parts.module.global_step, **tokens, "compiled": compiled, **cost},
+        "train": {"steps": parts.module.global_step, **tokens, "compiled": compiled, **cost, **branch},
         "versions": {**versions(), **({"started_by": other_code} if other_code else {})},
     }
 

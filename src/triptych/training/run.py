@@ -42,6 +42,7 @@ from triptych.training.build import (
     compile_parts,
     silence_lightning,
 )
+from triptych.training.callbacks.keep_trunk import KeepTrunk
 from triptych.training.callbacks.save_on_signal import TERMINATED
 from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of, explain_precision
@@ -50,6 +51,7 @@ from triptych.training.loggers import close_loggers, dashboard_settings, log_sco
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.result import training_result
 from triptych.training.scoring import score_run, score_shared_weights
+from triptych.training.trunk import go_on_from_trunk, trunk_steps
 
 logger = logging.getLogger(__name__)
 
@@ -143,17 +145,23 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     check_lengths(config, parts)
     check_checkpoints(config, parts.data.total_steps)
     build_metrics(config.metric)  # a mistake in one is found now, and not after the training
+    shared = trunk_steps(config, parts.data.total_steps)
+    callbacks = build_callbacks(config, parts, folder)
+    if shared:
+        callbacks.append(KeepTrunk(folder, plan.trunk_hash, shared))
     trainer = build_trainer(
         config,
         steps=parts.data.total_steps,
         devices=devices,
-        callbacks=build_callbacks(config, parts, folder),
+        callbacks=callbacks,
         folder=folder.path,
     )
     device = trainer.strategy.root_device
     compiled = compile_parts(config, parts.module, device)
     if trainer.is_global_zero:
         _make_folder(plan)
+        if shared:
+            go_on_from_trunk(folder, plan.trunk_hash, most=shared)
     trainer.loggers = build_loggers(config, folder)
     for line in [*parts.report(), *explain_precision(config.strategy.precision, device)]:
         logger.info(line)

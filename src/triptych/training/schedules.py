@@ -111,6 +111,49 @@ class Constant:
         return self.peak * min(1.0, step / max(1, self.warmup))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cooldown:
+    """A linear rise to the peak, the peak, and a cooldown over the last share of the steps (Hägele et al. 2024).
+
+    The rate of step s of S, with C = round(cooldown * S) steps in the cooldown (arXiv 2405.18392, "1-sqrt"):
+
+        peak * min(1, s / warmup)                           for s <= S - C + 1
+        that * (1 - sqrt((s - 1 - (S - C)) / C))            after it
+
+    The first step of the cooldown still has the peak, and the last one a little more than 0. Until the cooldown begins
+    the rate does not depend on S, so trainings of several budgets can share their first steps (``training.trunk``).
+
+    Args:
+        peak: highest learning rate.
+        warmup: optimizer steps of the rise; 0 begins at the peak.
+        cooldown: share of all steps that the cooldown takes; 0 for none.
+
+    Raises:
+        UserError: an argument is negative, or ``cooldown`` above 1.
+    """
+
+    peak: float
+    warmup: int
+    cooldown: float
+
+    def __post_init__(self) -> None:
+        require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup, cooldown=self.cooldown)
+        if self.cooldown > 1:
+            raise UserError(f"optimizer.schedule.cooldown={self.cooldown} is a share of all steps; give at most 1.")
+
+    def __call__(self, step: int, total: int) -> float:
+        """Return the learning rate of an optimizer step, counted from 1, in a training of ``total`` steps."""
+        rate = self.peak * min(1.0, step / max(1, self.warmup))
+        before = self.steps_before(total)
+        if step <= before + 1:
+            return rate
+        return rate * (1 - math.sqrt((step - 1 - before) / (total - before)))
+
+    def steps_before(self, total: int) -> int:
+        """Return how many of ``total`` optimizer steps come before the cooldown."""
+        return total - round(self.cooldown * total)
+
+
 class Piecewise:
     """A piecewise linear function of training progress, constant before its first point and after its last.
 
@@ -146,6 +189,11 @@ class Piecewise:
             return y
         previous_x, previous_y = self.points[i - 1]
         return previous_y + (progress - previous_x) / (x - previous_x) * (y - previous_y)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is the same throughout training."""
+        return len({y for _, y in self.points}) == 1
 
 
 class Decayed(Piecewise):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from triptych.evaluation.length_penalty import choose_length_penalty
 from triptych.evaluation.likelihood import split_loss
 from triptych.evaluation.run import build_metrics
 from triptych.evaluation.splits import evaluate_split, save_evaluation
-from triptych.files import replacing
+from triptych.files import link, replacing
 from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, write_json, write_record
 from triptych.runs.run import load
@@ -98,14 +97,7 @@ def _link_weights(trained: RunFolder, beside: Path) -> None:
     """Give a new folder the tokenizer, checkpoints and log of a trained run."""
     for name in ("tokenizer", "checkpoints"):
         # Weights are large and never changed: another name for the same file is enough.
-        shutil.copytree(trained.path / name, beside / name, copy_function=_link)
+        shutil.copytree(trained.path / name, beside / name, copy_function=link)
     (beside / "checkpoints" / "averaged.ckpt").unlink(missing_ok=True)
     for name in ("metrics.csv", "trained.json"):
         shutil.copyfile(trained.path / name, beside / name)
-
-
-def _link(src: str, dst: str) -> None:
-    try:
-        os.link(Path(src).resolve(), dst)
-    except OSError:  # another file system, or one without links
-        shutil.copyfile(src, dst)

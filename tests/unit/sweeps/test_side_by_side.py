@@ -23,8 +23,8 @@ from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm, SideBySide
 from triptych.training.callbacks.save_on_signal import TERMINATED
 
 
-def queued(label: str, training: str | None = None) -> QueuedArm:
-    return QueuedArm(Arm(None, 1, (f"model={label}",), label), (f"model={label}",), training or label)
+def queued(label: str, training: str | None = None, after: frozenset[str] = frozenset()) -> QueuedArm:
+    return QueuedArm(Arm(None, 1, (f"model={label}",), label), (f"model={label}",), training or label, after)
 
 
 def sweep(log: Path, arms: Sequence[QueuedArm], *, jobs: int = 2, cores: int = 2, **status: str) -> SideBySide:
@@ -99,6 +99,17 @@ def test_an_arm_waits_for_the_weights_that_another_one_trains(tmp_path: Path) ->
     after = [label for what, label in found[found.index(("end", "a1")) :] if what == "start"]
     assert sorted(after) == ["a2", "a3"]
     assert {what for what, _ in found[-2:]} == {"end"}, "once the weights are there, both are scored at a time"
+
+
+def test_an_arm_waits_for_the_trunk_that_another_one_trains(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    middle, long = frozenset({"short"}), frozenset({"short", "middle"})
+    arms = [queued("long", after=long), queued("middle", after=middle), queued("short"), queued("other")]
+    sweep(log, arms, short=str(NOT_FINISHED)).run()
+    found = events(log)
+    assert {label for _, label in found[:2]} == {"short", "other"}
+    order = [found.index((what, label)) for label in ("short", "middle", "long") for what in ("start", "end")]
+    assert order == sorted(order), "a failed arm holds nobody up"
 
 
 def test_a_failed_training_leaves_its_weights_to_the_next_arm(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from triptych.errors import UserError
 from triptych.kernels import linear_cross_entropy as loss_module
 from triptych.kernels.linear_cross_entropy import linear_cross_entropy
 from triptych.training.loss import TranslationLoss
-from triptych.training.schedules import Constant, Cosine, Decayed, InverseSquareRoot, Noam, Piecewise
+from triptych.training.schedules import Constant, Cooldown, Cosine, Decayed, InverseSquareRoot, Noam, Piecewise
 
 HALF = Piecewise(points=[[0, 0.5]])
 
@@ -140,3 +140,17 @@ def test_learning_rates() -> None:
     assert InverseSquareRoot(peak=1e-3, warmup=100)(400, 0) == pytest.approx(5e-4)
     assert Constant(peak=1e-3, warmup=10)(5, 0) == pytest.approx(5e-4)
     assert Constant(peak=1e-3, warmup=0)(5, 0) == 1e-3
+
+
+def test_the_cooldown_by_hand() -> None:
+    """100 steps, the last 20 of them a cooldown: 1 - sqrt of the share of the cooldown that is done."""
+    cooldown = Cooldown(peak=1e-3, warmup=10, cooldown=0.2)
+    assert cooldown(5, 100) == pytest.approx(5e-4)
+    assert [cooldown(step, 100) for step in (10, 80, 81)] == [1e-3] * 3
+    assert cooldown(86, 100) == pytest.approx(1e-3 * (1 - (5 / 20) ** 0.5))
+    assert cooldown(100, 100) == pytest.approx(1e-3 * (1 - (19 / 20) ** 0.5))
+    assert cooldown(101, 100) == 0, "what PyTorch's scheduler computes after the last step"
+    assert [cooldown(step, 100) for step in range(1, 82)] == [cooldown(step, 500) for step in range(1, 82)]
+    assert Cooldown(peak=1e-3, warmup=0, cooldown=0)(101, 100) == 1e-3
+    with pytest.raises(UserError, match="at most 1"):
+        Cooldown(peak=1e-3, warmup=0, cooldown=1.5)

@@ -55,9 +55,7 @@ class SaveOnSignal(Callback):
         step_begins = batch_idx % trainer.accumulate_grad_batches == 0
         due = step_begins and (alone or trainer.global_step % STEPS_BETWEEN_CHECKS == 0)
         if due and (received := max(all_gather(self.received))):
-            # Lightning has counted this batch as ready; without this, later validations would come a step early.
-            trainer.fit_loop.epoch_loop.batch_progress.total.ready -= 1
-            trainer.save_checkpoint(self.path)
+            save_between_steps(trainer, self.path)
             self._stop(received)
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -88,3 +86,12 @@ class SaveOnSignal(Callback):
         if number == signal.SIGTERM:
             raise SystemExit(TERMINATED)
         raise KeyboardInterrupt
+
+
+def save_between_steps(trainer: lightning.Trainer, path: Path) -> None:
+    """Save a checkpoint at the start of an optimizer step, from which a run goes on with that step."""
+    ready = trainer.fit_loop.epoch_loop.batch_progress.total
+    # Lightning has counted this batch as ready; without this, later validations would come a step early.
+    ready.ready -= 1
+    trainer.save_checkpoint(path)
+    ready.ready += 1

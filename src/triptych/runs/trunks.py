@@ -1,0 +1,102 @@
+"""Trunks: the state of a training where its cooldown begins, kept in its run's folder for larger budgets."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from triptych.files import link, replacing
+from triptych.runs.folder import RunFolder, runs_below, write_json
+from triptych.runs.versions import source_hash
+
+RECORD, STATE = "trunk.json", "last.ckpt"
+"""What a trunk is, and the state of its training. Beside them are the other checkpoints of that time, and the log."""
+LOG = "metrics"
+"""Folder of a run that its training writes its log to."""
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """A trunk.
+
+    Attributes:
+        path: its folder.
+        run: name of the run that it lies in.
+        steps: optimizer steps before its state.
+    """
+
+    path: Path
+    run: str
+    steps: int
+
+
+def keep_trunk(folder: RunFolder, trunk_hash: str, steps: int, save: Callable[[Path], None]) -> None:
+    """Keep the present state of a run's training as its trunk, whole or not at all.
+
+    Args:
+        folder: of the run.
+        trunk_hash: identifies the training without its budget.
+        steps: optimizer steps done.
+        save: writes a checkpoint.
+    """
+    with replacing(folder.trunk) as beside:
+        beside.mkdir()
+        for path in folder.checkpoints.glob("*.ckpt"):
+            if path.name != STATE:
+                link(path, beside / path.name)
+        _copy_log(folder.path, beside)
+        save(beside / STATE)
+        write_json(beside / RECORD, {"trunk_hash": trunk_hash, "steps": steps, "source": source_hash()})
+
+
+def find_trunk(folder: RunFolder, trunk_hash: str, most: int) -> Trunk | None:
+    """Return the longest trunk of at most so many steps in the runs beside a run, trained by today's code."""
+    found = []
+    for run, record in runs_below(folder.path.parent):
+        if run.path == folder.path or not (path := run.trunk / RECORD).exists():
+            continue
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        by_one_code = {stored["source"], record.versions["source"]} == {source_hash()}
+        if by_one_code and stored["trunk_hash"] == trunk_hash and stored["steps"] <= most:
+            found.append(Trunk(run.trunk, run.path.name, stored["steps"]))
+    return max(found, key=lambda trunk: trunk.steps, default=None)
+
+
+def start_from(trunk: Trunk, folder: RunFolder) -> None:
+    """Bring a run to the state of a trunk. It is then like a run that was interrupted there, and goes on as one."""
+    for name in (folder.checkpoints.name, LOG):  # left by a training that ended before its first checkpoint
+        shutil.rmtree(folder.path / name, ignore_errors=True)
+    _copy_log(trunk.path, folder.path)
+    folder.checkpoints.mkdir()
+    for path in trunk.path.glob("*.ckpt"):
+        if path.name != STATE:
+            link(path, folder.checkpoints / path.name)
+    write_json(folder.branch, {"run": trunk.run, "steps": trunk.steps})
+    state = torch.load(trunk.path / STATE, map_location="cpu", weights_only=True)
+    here = os.path.realpath(folder.checkpoints)
+    callbacks = {name: _moved(one, one.get("dirpath"), here) for name, one in state["callbacks"].items()}
+    with replacing(folder.last) as beside:  # written last: only a run that has it goes on
+        torch.save({**state, "callbacks": callbacks}, beside)
+
+
+def _copy_log(source: Path, target: Path) -> None:
+    if (source / LOG).exists():
+        shutil.copytree(source / LOG, target / LOG)
+
+
+def _moved(state: Any, before: str | None, here: str) -> Any:
+    """Return a callback's state with the paths below one folder replaced by those below another."""
+    if before is None:
+        return state
+    if isinstance(state, str):
+        return here + state.removeprefix(before) if state.startswith(before) else state
+    if isinstance(state, dict):
+        return {_moved(key, before, here): _moved(value, before, here) for key, value in state.items()}
+    return state
