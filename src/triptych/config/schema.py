@@ -87,11 +87,14 @@ class Study:
             set, or else of the validation set.
         margin: difference within which two arms count as equivalent, in the unit of the primary measure; None for 1
             BLEU, and what ``reports.measures`` has for other measures.
+        series: key of the override whose values name the series of a study of scaling, such as ``model``; None for a
+            study without. Arms of a series differ in size and budget; the report fits a power law to each series.
         claims: the claims that the study tests.
     """
 
     name: str | None = None
     reference: str | None = None
+    series: str | None = None
     varies: list[str] = field(default_factory=list)
     deviations: list[str] = field(default_factory=list)
     primary: str = "nats"

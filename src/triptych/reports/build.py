@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.reports import details, figures, findings, formats, latex, methods, setup
+from triptych.reports import details, figures, findings, formats, latex, methods, scaling_tables, setup
 from triptych.reports.analysis import Analysis
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
@@ -20,6 +20,8 @@ from triptych.reports.comparability import refuse_mixtures, refuse_tampered, ref
 from triptych.reports.page import build_page
 from triptych.reports.published import Published, read_published
 from triptych.reports.reader import find_arms, find_runs, find_sweeps_below
+from triptych.reports.scaling import Scaling
+from triptych.reports.scaling_figure import loss_by_flops
 from triptych.reports.statistics.randomization import random_seed
 from triptych.reports.stored_run import StoredRun, test_sets
 from triptych.reports.study import Study, find_study, subfolders
@@ -63,9 +65,17 @@ class Report:
         return Analysis(self.rows, self.study)
 
     @cached_property
+    def scaling(self) -> Scaling | None:
+        """The series of a study of scaling; None for another study, or where its primary measure is no loss."""
+        measure = self.analysis.primary
+        if self.study.series is None or measure is None or measure.higher_is_better:
+            return None
+        return Scaling(self.rows, self.study.series, measure)
+
+    @cached_property
     def main_tables(self) -> list[Table]:
-        """The tables that a terminal shows: the summary, and the verdicts on a study's claims."""
-        return [self._summary, *([self._verdicts] if self._verdicts else [])]
+        """The tables that a terminal shows: the summary, the verdicts on a study's claims, and how series scale."""
+        return [self._summary, *([self._verdicts] if self._verdicts else []), *self._scaling_tables.values()]
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -94,13 +104,21 @@ class Report:
             *findings.how_to_read(self.rows, self.analysis, self.study),
             *setup.in_short(self.rows, self.study),
             *setup.unequal_seeds(self.rows),
-            *setup.not_converged(self.rows),
+            *([] if self.study.series else setup.not_converged(self.rows)),  # short budgets are its purpose
         ]
         return summarize(self.title, self.rows, self.analysis, self.published, self.study.reference, sentences)
 
     @cached_property
     def _verdicts(self) -> Table | None:
         return self.analysis.verdicts
+
+    @cached_property
+    def _scaling_tables(self) -> dict[str, Table]:
+        """The tables of a study of scaling, by the names of their marks on a page."""
+        if self.scaling is None or not self.scaling.series:
+            return {}
+        compared = scaling_tables.pairs(self.scaling)
+        return {"scaling": scaling_tables.budgets(self.scaling), **({"series": compared} if compared else {})}
 
     @cached_property
     def _measures(self) -> dict[str, Table]:
@@ -121,7 +139,10 @@ class Report:
     @property
     def figures(self) -> list[tuple[str, go.Figure]]:
         """The figures that the runs have numbers for, with their titles."""
-        drawn = [(title, figures.validation(self.rows, metric)) for metric, (title, _) in figures.METRICS.items()]
+        drawn = []
+        if self.scaling:
+            drawn.append(("Loss by training FLOPs", loss_by_flops(self.scaling)))
+        drawn += [(title, figures.validation(self.rows, metric)) for metric, (title, _) in figures.METRICS.items()]
         for name in test_sets(self.runs):
             drawn.append((f"BLEU by parameters, {name}", figures.bleu_by_parameters(self.rows, name)))
             drawn.append((f"BLEU by source length, {name}", figures.bleu_by_length(self.rows, name)))
@@ -157,7 +178,7 @@ class Report:
     def _page_tables(self) -> dict[str, Table | None]:
         """Return the tables that pages may show, by the names of their marks."""
         measures = {f"measures {name}": table for name, table in self._measures.items()}
-        return {"summary": self._summary, "verdicts": self._verdicts, **measures}
+        return {"summary": self._summary, "verdicts": self._verdicts, **measures, **self._scaling_tables}
 
 
 def report(folder: str | Path, *, keep: str | Path | None = None, unequal: bool = False) -> Report:

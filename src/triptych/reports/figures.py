@@ -59,7 +59,7 @@ def bleu_by_length(rows: Sequence[ArmRow], test_set: str) -> go.Figure | None:
         )
     if not buckets:
         return None
-    _style_axes(figure, x="source length (words)", y=f"BLEU, {test_set}")
+    style_axes(figure, x="source length (words)", y=f"BLEU, {test_set}")
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=sorted(buckets, key=lambda b: buckets[b]))
     return figure
 
@@ -82,7 +82,7 @@ def bleu_by_parameters(rows: Sequence[ArmRow], test_set: str) -> go.Figure | Non
             )
     if not figure.data:
         return None
-    _style_axes(figure, x="parameters", y=f"BLEU, {test_set}")
+    style_axes(figure, x="parameters", y=f"BLEU, {test_set}")
     figure.update_xaxes(type="log")
     figure.update_layout(hovermode="closest")
     return figure
@@ -115,7 +115,7 @@ def validation(rows: Sequence[ArmRow], metric: str) -> go.Figure | None:
             )
     if not figure.data:
         return None
-    _style_axes(figure, x=PROGRESS["step"][1], y=title)
+    style_axes(figure, x=PROGRESS["step"][1], y=title)
     buttons = [
         {"label": button, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": axis}]}
         for name, (button, axis) in PROGRESS.items()
@@ -139,7 +139,8 @@ def _styles(rows: Sequence[ArmRow]) -> dict[str, dict[str, dict[str, object]]]:
     }
 
 
-def _style_axes(figure: go.Figure, x: str, y: str) -> None:
+def style_axes(figure: go.Figure, x: str, y: str) -> None:
+    """Give a figure the axes, fonts and margins that all figures have, and these titles of its axes."""
     axis = {"gridcolor": GRID, "linecolor": GRID, "zeroline": False, "showline": True, "automargin": True}
     figure.update_layout(
         template="none",

@@ -57,6 +57,7 @@ class Study:
         primary: the key of the measure that decides (``measures.primary_measure``).
         margin: the difference within which arms count as equivalent, in its unit; None for the measure's own.
         claims: the claims that it tests.
+        series: the key of the override whose values name its series, if it is a study of scaling.
     """
 
     name: str | None
@@ -66,6 +67,7 @@ class Study:
     primary: str = LIKELIHOOD
     margin: float | None = None
     claims: tuple[Claim, ...] = ()
+    series: str | None = None
 
 
 def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Study:
@@ -103,6 +105,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         primary=declared.get("primary") or LIKELIHOOD,
         margin=declared.get("margin"),
         claims=tuple(_read_claim(claim, reference) for claim in declared.get("claims") or ()),
+        series=declared.get("series"),
     )
 
 
