@@ -19,7 +19,7 @@ STEPS = 6
 class Signalled(lightning.LightningModule):
     """Trains one number, and is sent a signal in the middle of a batch."""
 
-    def __init__(self, number: signal.Signals, batch: int) -> None:
+    def __init__(self, number: signal.Signals, batch: int | None) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(()))
         self.number, self.batch = number, batch
@@ -33,6 +33,20 @@ class Signalled(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
+def make_trainer(folder: Path, accumulate: int = 1) -> lightning.Trainer:
+    return lightning.Trainer(
+        accelerator="cpu",
+        max_steps=STEPS,
+        max_epochs=1,
+        accumulate_grad_batches=accumulate,
+        callbacks=[SaveOnSignal(folder / "last.ckpt")],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+
+
 @pytest.mark.parametrize("accumulate", [1, 2])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, TERMINATED), (signal.SIGINT, 1)])
 @pytest.mark.parametrize("step", [0, 2, STEPS - 1], ids=["first", "middle", "last"])
@@ -40,17 +54,7 @@ def test_saves_after_the_step_at_hand(
     tmp_path: Path, number: signal.Signals, status: int, accumulate: int, step: int
 ) -> None:
     before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
-    trainer = lightning.Trainer(
-        accelerator="cpu",
-        max_steps=STEPS,
-        max_epochs=1,
-        accumulate_grad_batches=accumulate,
-        callbacks=[SaveOnSignal(tmp_path / "last.ckpt")],
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+    trainer = make_trainer(tmp_path, accumulate)
     module = Signalled(number, batch=step * accumulate)
     with pytest.raises(SystemExit) as stopped:
         trainer.fit(module, DataLoader(torch.zeros(STEPS * accumulate)))
@@ -58,6 +62,13 @@ def test_saves_after_the_step_at_hand(
     assert trainer.global_step == step + 1
     if step < STEPS - 1:  # the last step is saved by whatever saves the end of a training
         assert torch.load(tmp_path / "last.ckpt", weights_only=True)["global_step"] == step + 1
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_training_that_ends_leaves_no_handler(tmp_path: Path) -> None:
+    """Otherwise a run could not be stopped while it is scored, nor a sweep between its arms."""
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    make_trainer(tmp_path).fit(Signalled(signal.SIGTERM, batch=None), DataLoader(torch.zeros(STEPS)))
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
 
 

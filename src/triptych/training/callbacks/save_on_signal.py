@@ -62,9 +62,7 @@ class SaveOnSignal(Callback):
         """Stop before the test sets are translated; the last step is saved already."""
         if received := max(all_gather(self.received)):
             self._stop(received)
-
-    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
-        self._restore_handlers()
+        self._restore_handlers()  # before Lightning restores those that it found
 
     def on_exception(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
