@@ -38,14 +38,23 @@ def test_the_tables_of_a_page_are_its_reports(path: Path) -> None:
     part = (path.parent / "report.md").read_text(encoding="utf-8").partition("## Verdicts\n\n")[2]
     found = dict(BLOCK.findall(page))
     assert found.get(f"verdicts {scale}", "") == part.partition("\n- ")[0]
-    if path.parts[-4] not in ("decoding", "lm4mt_decay", "scaling"):  # whose pages have tables of their own
+    if path.parts[-4] not in ("decoding", "lm4mt_decay", "scaling", "tuning"):  # whose pages have tables of their own
         assert found[f"summary {scale}"] == summary(path.parent)
     if path.parts[-4] == "scaling":
         report_text = (path.parent / "report.md").read_text(encoding="utf-8")
         assert all(found[f"{name} {scale}"] in report_text for name in ("scaling", "series"))
     names = re.findall(r"<!-- (\w[\w .]*): written", page)
     assert set(names) == set(found), "each has its end"
-    assert {name.split()[0] for name in names} <= {"summary", "verdicts", "measures", "scaling", "series"}
+    assert {name.split()[0] for name in names} <= {
+        "summary",
+        "verdicts",
+        "measures",
+        "scaling",
+        "series",
+        "grid",
+        "best",
+        "orders",
+    }
 
 
 def test_the_readmes_table_is_its_reports() -> None:

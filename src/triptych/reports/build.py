@@ -17,6 +17,7 @@ from triptych.reports.analysis import Analysis
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
 from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
+from triptych.reports.grid import Grid, MeasuredGrid, find_grid, tabulate_best, tabulate_grid, tabulate_orders
 from triptych.reports.page import build_page
 from triptych.reports.published import Published, read_published
 from triptych.reports.reader import find_arms, find_runs, find_sweeps_below
@@ -82,6 +83,7 @@ class Report:
         """Every table, those of a terminal first."""
         names = test_sets(self.runs)
         further = [
+            *self._grid_tables.values(),
             details.costs(self.rows),
             *self._measures.values(),
             details.validation_measures(self.rows),
@@ -121,6 +123,27 @@ class Report:
         return {"scaling": scaling_tables.budgets(self.scaling), **({"series": compared} if compared else {})}
 
     @cached_property
+    def _arms_as_grid(self) -> Grid | None:
+        return find_grid(self.rows)
+
+    @cached_property
+    def _grid(self) -> MeasuredGrid | None:
+        """The arms as a grid, in the primary measure; None if they make none, or nothing was measured."""
+        grid, measure = self._arms_as_grid, self.analysis.primary
+        return MeasuredGrid(grid, measure, self.analysis.compared(measure).mean) if grid and measure else None
+
+    @cached_property
+    def _grid_tables(self) -> dict[str, Table]:
+        """The tables of a grid, by the names of their marks."""
+        if self._grid is None:
+            return {}
+        return {
+            "grid": tabulate_grid(self._grid),
+            "best trials": tabulate_best(self._grid),
+            "orders": tabulate_orders(self._grid),
+        }
+
+    @cached_property
     def _measures(self) -> dict[str, Table]:
         """The table of measures of each test set."""
         return {name: details.measures(self.rows, name) for name in test_sets(self.runs)}
@@ -146,6 +169,8 @@ class Report:
         for name in test_sets(self.runs):
             drawn.append((f"BLEU by parameters, {name}", figures.bleu_by_parameters(self.rows, name)))
             drawn.append((f"BLEU by source length, {name}", figures.bleu_by_length(self.rows, name)))
+        if self._grid:
+            drawn.insert(0, (f"{self._grid.measure.title} by {self._grid.grid.column}", figures.over_grid(self._grid)))
         return [(title, figure) for title, figure in drawn if figure]
 
     @property
@@ -178,7 +203,13 @@ class Report:
     def _page_tables(self) -> dict[str, Table | None]:
         """Return the tables that pages may show, by the names of their marks."""
         measures = {f"measures {name}": table for name, table in self._measures.items()}
-        return {"summary": self._summary, "verdicts": self._verdicts, **measures, **self._scaling_tables}
+        return {
+            "summary": self._summary,
+            "verdicts": self._verdicts,
+            **measures,
+            **self._scaling_tables,
+            **self._grid_tables,
+        }
 
 
 def report(folder: str | Path, *, keep: str | Path | None = None, unequal: bool = False) -> Report:

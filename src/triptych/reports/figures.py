@@ -8,9 +8,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from triptych.reports.arm_rows import ArmRow
+from triptych.reports.grid import MeasuredGrid
 
 PALETTE = ("#0a84c6", "#e0701a", "#129e77", "#c9579b", "#8a6fd1", "#b08d00", "#5a8f29", "#c8453b")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 GREY = "#737c88"
 GRID = "rgba(128, 128, 128, 0.22)"
 
@@ -126,6 +128,34 @@ def validation(rows: Sequence[ArmRow], metric: str) -> go.Figure | None:
             {**menu, "buttons": buttons, "bgcolor": "rgba(0,0,0,0)", "bordercolor": GRID, "font": {"color": GREY}}
         ]
     )
+    return figure
+
+
+def over_grid(found: MeasuredGrid) -> go.Figure | None:
+    """Draw the measure over the columns of a grid, a line for each line of it; None if nothing was measured.
+
+    Lines of one value of the first parameter share a colour. The axis is logarithmic where all columns are positive.
+    """
+    grid, figure = found.grid, go.Figure()
+    other_settings = list(dict.fromkeys(others for _, others in grid.lines))
+    for group, others in grid.lines:
+        values = [found.value(grid.arms[group, others, column]) for column in grid.columns]
+        colour = PALETTE[grid.groups.index(group) % len(PALETTE)]
+        named = [f"{name}={value}" for name, value in zip(grid.others, others, strict=True)]
+        figure.add_scatter(
+            x=[float(column) for column in grid.columns],
+            y=values,
+            hovertemplate=f"%{{y:.{found.measure.decimals}f}}",
+            name=" ".join([group, *named]),
+            mode="lines+markers",
+            line={"color": colour, "width": 2, "dash": DASHES[other_settings.index(others) % len(DASHES)]},
+            marker={"color": colour, "size": 7},
+        )
+    if all(value is None for line in figure.data for value in line.y):
+        return None
+    _style_axes(figure, x=grid.column, y=f"{found.measure.title} ({found.measure.unit})")
+    if all(float(column) > 0 for column in grid.columns):
+        figure.update_xaxes(type="log")
     return figure
 
 
