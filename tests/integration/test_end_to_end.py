@@ -214,10 +214,24 @@ def test_two_ranks_train_as_one(tmp_path: Path) -> None:
     assert results[0]["validation"]["loss"] == pytest.approx(results[1]["validation"]["loss"], rel=1e-4)
 
 
-def test_a_training_that_diverges_says_so(tmp_path: Path) -> None:
-    done = command_line("train", *TINY, "optimizer.schedule.peak=1e9", "log_every=1", cwd=tmp_path)
-    assert done.returncode == 2
-    assert re.fullmatch(r"triptych: the loss is not finite at step \d+: .*\n", done.stderr)
+def test_a_training_that_diverges_ends_with_a_result(tmp_path: Path) -> None:
+    diverging = [*TINY, "optimizer.schedule.peak=1e9"]
+    said = run(tmp_path, "train", *diverging, "output=at_a_step").stderr
+    assert len(re.findall(r"the loss is not finite at step \d+: training has diverged; lower", said)) == 1
+    folder = only(tmp_path / "at_a_step")
+    result = json.loads((folder / "result.json").read_text())
+    assert result["diverged"] is True
+    assert result["train"]["steps"] < 8
+    assert (result["validation"], result["test"]) == ({"loss": None, "perplexity": None}, {})
+    assert 0 < result["train"]["unigram_loss"] < 10
+    # Found by the validation alone, at step 2, where BLEU would be measured.
+    run(tmp_path, "train", *diverging, "log_every=100", "checkpoint.monitor=bleu", "output=at_a_validation")
+    folder = only(tmp_path / "at_a_validation")
+    assert json.loads((folder / "result.json").read_text())["train"]["steps"] in (2, 4)
+    with (folder / "metrics.csv").open() as file:
+        assert "inf" in [row["validation/loss"] for row in csv.DictReader(file)]
+    run(tmp_path, "report", "at_a_step")
+    assert "| 1 of 1 | 100% " in (tmp_path / "at_a_step" / "report.md").read_text()
 
 
 def test_a_log_in_a_file_has_a_line_a_validation(tmp_path: Path) -> None:

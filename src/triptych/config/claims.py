@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from triptych.errors import UserError, require_one_of
 
 EXPECTATIONS = ("better", "worse", "equal")
@@ -16,6 +18,7 @@ def check_claim(
     measure: str | None = None,
     test_set: str | None = None,
     baseline_test_set: str | None = None,
+    published: Sequence[str] = (),
 ) -> None:
     """Check one claim.
 
@@ -26,14 +29,20 @@ def check_claim(
         measure: the measure that decides; None for the study's primary one.
         test_set: the test set of the measure; None for the first.
         baseline_test_set: the test set whose difference is subtracted, if any.
+        published: the rows of published.csv that it names.
 
     Raises:
-        UserError: it expects what no claim can, has no arm to compare with, or has a baseline without a measure of two
-            test sets.
+        UserError: it expects what no claim can, has no arm to compare with, names one or many published rows, or has a
+            baseline without a measure of two test sets.
     """
     require_one_of(EXPECTATIONS, f"study.claims ({claim})", expect=expect)
     if reference is None:
         raise UserError(f"study.claims ({claim}) has no arm to compare with; give the claim or the study a reference.")
+    if len(published) not in (0, 2):
+        raise UserError(
+            f"study.claims ({claim}).published must be two rows of published.csv, whose difference is the published "
+            f"figure, or none, not {', '.join(published)}."
+        )
     if baseline_test_set is None:
         return
     if test_set in (None, baseline_test_set) or measure in (None, "loss"):

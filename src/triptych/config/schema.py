@@ -58,10 +58,14 @@ class Claim:
         arm: the arm that it is about.
         reference: the arm that it is compared with; None for the study's reference.
         expect: what the claim says of the arm: ``better``, ``worse`` or ``equal``.
-        measure: key of the measure that decides, such as ``bleu``; None for the study's primary one.
+        measure: key of the measure that decides, such as ``bleu``, or ``diverged`` for the share of diverged runs; None
+            for the study's primary one.
         test_set: test set of the measure; None for the first.
         baseline_test_set: test set that the claim compares ``test_set`` with: the claim is then about how much larger
             the difference of the arms is on ``test_set``. None for a claim about one test set.
+        source: publication that makes it; None for that of the published figure.
+        published: two rows of published.csv whose difference is the published figure, the first minus the second; by
+            default those of the arm and of the arm that it is compared with.
     """
 
     claim: str = MISSING
@@ -71,6 +75,23 @@ class Claim:
     measure: str | None = None
     test_set: str | None = None
     baseline_test_set: str | None = None
+    source: str | None = None
+    published: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Untested:
+    """A published claim on which the study has no verdict, and why.
+
+    Attributes:
+        claim: the claim in words.
+        source: publication that makes it.
+        reason: why no difference between two arms decides it.
+    """
+
+    claim: str = MISSING
+    source: str = MISSING
+    reason: str = MISSING
 
 
 @dataclass
@@ -90,6 +111,7 @@ class Study:
         series: key of the override whose values name the series of a study of scaling, such as ``model``; None for a
             study without. Arms of a series differ in size and budget; the report fits a power law to each series.
         claims: the claims that the study tests.
+        untested: the published claims that it does not test.
     """
 
     name: str | None = None
@@ -100,6 +122,7 @@ class Study:
     primary: str = "nats"
     margin: float | None = None
     claims: list[Claim] = field(default_factory=list)
+    untested: list[Untested] = field(default_factory=list)
 
 
 @dataclass

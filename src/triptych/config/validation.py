@@ -90,6 +90,7 @@ def check(config: DictConfig) -> None:
             measure=claim.measure,
             test_set=claim.test_set,
             baseline_test_set=claim.baseline_test_set,
+            published=claim.published,
         )
     require_one_best("search", config.search)
     require_one_best("validation.search", config.validation.search)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import combinations
 
 from triptych.reports.arm_rows import ArmRow, runs_of
@@ -13,7 +14,7 @@ from triptych.reports.significance import compare_models
 from triptych.reports.stored_run import test_sets
 from triptych.reports.study import Study
 from triptych.reports.table import Table
-from triptych.reports.verdicts import claim_pairs, judge_claims
+from triptych.reports.verdicts import JudgedClaim, claim_pairs, judge_claims, tabulate_verdicts
 
 
 class Analysis:
@@ -69,10 +70,15 @@ class Analysis:
             self._leaders[measure] = find_leader(self._rows, self.compared(measure))
         return self._leaders[measure]
 
+    @cached_property
+    def judged_claims(self) -> list[JudgedClaim]:
+        """The verdict on each of the study's claims."""
+        return judge_claims(self._study, self._rows, self._runs, self.compared)
+
     @property
     def verdicts(self) -> Table | None:
-        """The verdicts on the study's claims; None if it has no claims."""
-        return judge_claims(self._study, self._rows, self._runs, self.compared)
+        """The table of the verdicts; None if the study has no claims."""
+        return tabulate_verdicts(self.judged_claims, self._runs, self.compared)
 
     @property
     def differences(self) -> list[Table]:

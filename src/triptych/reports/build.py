@@ -17,6 +17,7 @@ from triptych.reports.analysis import Analysis
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
 from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
+from triptych.reports.divergence import tabulate_diverged
 from triptych.reports.grid import Grid, MeasuredGrid, find_grid, tabulate_best, tabulate_grid, tabulate_orders
 from triptych.reports.page import build_page
 from triptych.reports.published import Published, read_published
@@ -84,6 +85,7 @@ class Report:
         names = test_sets(self.runs)
         further = [
             *self._grid_tables.values(),
+            self._diverged,
             details.costs(self.rows),
             *self._measures.values(),
             details.validation_measures(self.rows),
@@ -131,6 +133,10 @@ class Report:
         """The arms as a grid, in the primary measure; None if they make none, or nothing was measured."""
         grid, measure = self._arms_as_grid, self.analysis.primary
         return MeasuredGrid(grid, measure, self.analysis.compared(measure).mean) if grid and measure else None
+
+    @cached_property
+    def _diverged(self) -> Table | None:
+        return tabulate_diverged(self.rows, self._arms_as_grid)
 
     @cached_property
     def _grid_tables(self) -> dict[str, Table]:
@@ -209,6 +215,7 @@ class Report:
             **measures,
             **self._scaling_tables,
             **self._grid_tables,
+            "diverged": self._diverged,
         }
 
 

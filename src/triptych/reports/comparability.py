@@ -61,8 +61,8 @@ def _setting(scores: Mapping[str, Any], key: str) -> Any:
 def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
     """Refuse finished runs of one seed that were not trained on the same tokens in the same order.
 
-    Under a budget of FLOPs, the stream of one run may be the beginning of the other's. Runs of different seeds must
-    have the same text, tokenizer, batches and budget.
+    Under a budget of FLOPs, the stream of one run may be the beginning of the other's, as may that of a run that
+    diverged and ended early. Runs of different seeds must have the same text, tokenizer, batches and budget.
 
     Raises:
         UserError: two arms were trained on different tokens.
@@ -86,11 +86,19 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
 
 
 def share_stream(run: StoredRun, other: StoredRun) -> bool:
-    """Return whether two runs saw the same batches in the same order, or, under budgets of FLOPs, began so."""
+    """Return whether two runs saw the same batches in the same order, or began so under budgets of FLOPs.
+
+    A run that diverged and ended early need only have begun so.
+    """
     if stream_of(run) == stream_of(other):
         return True
-    by_flops = all((one.config.get("budget") or {}).get("flops") is not None for one in (run, other))
-    return by_flops and _streams_begin_alike(run, other)
+    ended_early = any((one.result or {}).get("diverged") for one in (run, other))
+    return (ended_early or all(map(has_budget_of_flops, (run, other)))) and _streams_begin_alike(run, other)
+
+
+def has_budget_of_flops(run: StoredRun) -> bool:
+    """Return whether a run's budget is given in FLOPs."""
+    return (run.config.get("budget") or {}).get("flops") is not None
 
 
 def stream_of(run: StoredRun) -> str:

@@ -98,7 +98,8 @@ def primary_measure(
     """Return the measure that decides a study; None if no run has it.
 
     ``LIKELIHOOD`` is the log-likelihood of a test set in nats a sentence. Where a finished run lacks it, it is the
-    validation loss, unless the runs differ in their tokenizers, whose tokens cannot be compared. Then it is BLEU.
+    validation loss, unless the runs differ in their tokenizers, whose tokens cannot be compared. Then it is BLEU. Runs
+    that diverged have no figures, and do not count.
 
     Args:
         runs: the runs of all arms.
@@ -107,7 +108,7 @@ def primary_measure(
         test_set: the test set. By default it is the first in alphabetical order, which the validation set resembles.
         baseline: a test set whose score is subtracted, as in ``Measure``.
     """
-    finished = [run for run in runs if run.result]
+    finished = [run for run in runs if run.result and not run.result.get("diverged")]
     names = [test_set] if test_set else test_sets(runs)
     keys = [primary]
     if primary == LIKELIHOOD:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 VALIDATION_LOSS, TEST_NATS, WORD_NATS = "loss", "nats_per_sentence", "nats_per_word"
 """Keys of ``result.json``: of ``validation``, and of a test set's scores."""
+DIVERGED = "diverged"
+"""What a claim about the share of diverged runs names as its measure."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ KNOWN = {
     VALIDATION_LOSS: Score("validation loss", 3, unit="nats a token", higher_is_better=False, margin=0.02),
     TEST_NATS: Score("nats/sentence", 2, NATS, "nats a sentence", higher_is_better=False, margin=0.3),
     WORD_NATS: Score("nats/word", 3, NATS, "nats a word", higher_is_better=False, margin=0.025),
+    DIVERGED: Score("diverged", 0, "share of diverged runs", "% of runs", higher_is_better=False),
     "bleu": Score("BLEU", margin=1.0),
     "bleu_brevity_penalty": Score("brevity penalty", 3),
     "bleu_length_ratio": Score("length ratio", 3),

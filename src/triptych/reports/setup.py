@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from triptych.decoding.choices import EXACT
 from triptych.reports.arm_rows import ArmRow, runs_of
-from triptych.reports.comparability import share_stream, stream_of
+from triptych.reports.comparability import has_budget_of_flops, share_stream, stream_of
 from triptych.reports.measures import share_tokenizer
 from triptych.reports.scores import describe
 from triptych.reports.stored_run import StoredRun, metric_names, test_sets
@@ -149,7 +149,7 @@ def _tokens(finished: Sequence[StoredRun], study: Study) -> dict[str, str]:
         found["tokens"] = "For a given seed, all arms saw the same tokens in the same order."
     elif all(share_stream(run, other) for run, other in pairs):
         equal = len({str(run.config.get("budget")) for run in finished}) == 1
-        budget = "Equal FLOPs: for" if equal else "For"
+        budget = "Equal FLOPs: for" if equal and all(map(has_budget_of_flops, finished)) else "For"
         found["tokens"] = f"{budget} a given seed, one arm saw the beginning of another's tokens."
     elif "tokens" in study.varies:
         found["tokens"] = "The arms saw different tokens, on purpose."

@@ -33,6 +33,8 @@ class Claim:
         measure: the key of the measure that decides; None for the study's primary one.
         test_set: the test set of the measure; None for the first.
         baseline_test_set: the test set whose difference is subtracted from that on ``test_set``; None for none.
+        source: the publication that makes it; None for that of the published figure.
+        published: the two rows of published.csv whose difference is the published figure; empty for those of the arms.
     """
 
     claim: str
@@ -42,6 +44,13 @@ class Claim:
     measure: str | None = None
     test_set: str | None = None
     baseline_test_set: str | None = None
+    source: str | None = None
+    published: tuple[str, ...] = ()
+
+    @property
+    def decided_by(self) -> tuple[str | None, ...]:
+        """What its verdict depends on: the arms, what it expects, the measure and the test sets."""
+        return self.arm, self.reference, self.expect, self.measure, self.test_set, self.baseline_test_set
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         require_one_of(VARIABLE, "study", varies=what)
     reference = own[0].get("reference") if own else None
     named = own[0] if own and names else {}
-    declared = _present_node(name) if named and "claims" not in named else named
+    declared = present_node(name) if named and "claims" not in named else named
     return Study(
         name=name,
         reference=reference,
@@ -104,28 +113,44 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         deviations=tuple(dict.fromkeys(text for node in own for text in node.get("deviations") or ())),
         primary=declared.get("primary") or LIKELIHOOD,
         margin=declared.get("margin"),
-        claims=tuple(_read_claim(claim, reference) for claim in declared.get("claims") or ()),
+        claims=read_claims(declared, reference),
         series=declared.get("series"),
     )
 
 
-def _present_node(name: str | None) -> dict[str, Any]:
+def present_node(name: str | None) -> dict[str, Any]:
     """Return the ``study`` of ``conf/experiment/<name>.yaml``, empty if there is no such file."""
     path = conf_dir() / "experiment" / f"{name}.yaml"
     found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found.get("study") or {}
 
 
-def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:
-    """Return a claim of a config.
+def read_claims(node: Mapping[str, Any], reference: str | None) -> tuple[Claim, ...]:
+    """Return the claims of a ``study`` node.
+
+    Args:
+        node: of a run's config or of a study's file.
+        reference: the arm that claims without one of their own compare with.
 
     Raises:
-        UserError: as ``check_claim``.
+        UserError: a claim lacks an arm to compare with, expects what no claim can, or names one published row.
     """
-    text, against = node["claim"], node.get("reference") or reference
+    return tuple(_read_claim(claim, reference) for claim in node.get("claims") or ())
+
+
+def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:
+    text, against, published = node["claim"], node.get("reference") or reference, node.get("published") or ()
     measured = {key: node.get(key) for key in ("measure", "test_set", "baseline_test_set")}
-    check_claim(text, expect=node["expect"], reference=against, **measured)
-    return Claim(text, node["arm"], str(against), Expectation(node["expect"]), **measured)
+    check_claim(text, expect=node["expect"], reference=against, published=published, **measured)
+    return Claim(
+        claim=text,
+        arm=node["arm"],
+        reference=str(against),
+        expect=Expectation(node["expect"]),
+        **measured,
+        source=node.get("source"),
+        published=tuple(published),
+    )
 
 
 def subfolders(folder: Path) -> list[str]:

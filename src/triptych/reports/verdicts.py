@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import Comparisons
 from triptych.reports.differences import INTERVAL, show
+from triptych.reports.divergence import share_of
+from triptych.reports.labels import shorten_keys
 from triptych.reports.measures import Measure, find_measure, primary_measure
-from triptych.reports.statistics.verdict import Expectation, judge_claim
+from triptych.reports.scores import DIVERGED
+from triptych.reports.statistics.difference import LEVEL
+from triptych.reports.statistics.verdict import Expectation, judge_claim, judge_interval
 from triptych.reports.stored_run import StoredRun, test_sets
 from triptych.reports.study import Claim, Study
 from triptych.reports.table import MISSING, Table, keep_columns, make_cells
@@ -22,12 +26,34 @@ GROWTH = (
 """What the note on verdicts says of claims about two test sets."""
 NOT_RUN, NOT_MEASURED = "not run", "not measured"
 """What stands for the verdict on a claim about an arm without a result, and without the measure."""
+Compared = Callable[[Measure], Comparisons]
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with what the runs say of it, as text.
+
+    Attributes:
+        claim: the claim.
+        label: the claim and its two arms, in words.
+        verdict: held, opposite, equivalent, inconclusive with its reason, not run, or not measured.
+        measure: what decides it; None if no run has it.
+        difference: the difference in this measure, with its interval if there are several seeds.
+        in_bleu: the difference in BLEU; empty if BLEU decides or was not measured.
+    """
+
+    claim: Claim
+    label: str
+    verdict: str
+    measure: Measure | None
+    difference: str = MISSING
+    in_bleu: str = MISSING
 
 
 def judge_claims(
-    study: Study, rows: Sequence[ArmRow], runs: Sequence[StoredRun], compared: Callable[[Measure], Comparisons]
-) -> Table | None:
-    """Return a table of the study's claims; None if it has none, or nothing was scored.
+    study: Study, rows: Sequence[ArmRow], runs: Sequence[StoredRun], compared: Compared
+) -> list[JudgedClaim]:
+    """Return the verdict on each claim of a study.
 
     Args:
         study: the study.
@@ -35,17 +61,33 @@ def judge_claims(
         runs: their runs.
         compared: returns the arms compared in a measure.
     """
-    if not study.claims:
-        return None
     by_arm = {row.arm: row for row in reversed(rows)}
-    measures = {claim: _measure(claim, study, runs) for claim in study.claims}
-    cells = [_line(claim, measures[claim], by_arm, runs, compared) for claim in study.claims]
-    used = [measure for measure in measures.values() if measure]
-    has_seeds = any(compared(measure).seeds for measure in used)
+    of_shares = [claim for claim in study.claims if claim.measure == DIVERGED]
+    return [
+        _judge_share(claim, rows, LEVEL / len(of_shares))
+        if claim in of_shares
+        else _judge(claim, _measure(claim, study, runs), by_arm, runs, compared)
+        for claim in study.claims
+    ]
+
+
+def tabulate_verdicts(judged: Sequence[JudgedClaim], runs: Sequence[StoredRun], compared: Compared) -> Table | None:
+    """Return a table of claims with their verdicts; None if there are none.
+
+    Args:
+        judged: the claims.
+        runs: the runs of all arms.
+        compared: returns the arms compared in a measure.
+    """
+    if not judged:
+        return None
+    used = [one.measure for one in judged if one.measure]
+    has_seeds = any(measure.key == DIVERGED or compared(measure).seeds for measure in used)
     interval = f" {INTERVAL}" if has_seeds else ""
     header = ["claim", "verdict", "measure", f"Δ{interval}", f"Δ BLEU{interval}"]
+    cells = [[one.label, one.verdict, _described(one.measure), one.difference, one.in_bleu] for one in judged]
     table = Table(TITLE, make_cells(header, cells), prose=frozenset({0, 1, 2}))
-    notes = _explain(study, used, has_seeds=has_seeds)
+    notes = _explain(judged, has_seeds=has_seeds)
     lead, kept = [], [0, 1, 2, 3, 4]
     if len(named := {line[2] for line in cells}) == 1:  # One measure for all claims needs no column.
         lead = [f"The verdicts are by {named.pop()}."]
@@ -55,45 +97,68 @@ def judge_claims(
     return replace(keep_columns(table, kept), notes=notes, lead=lead)
 
 
-def _explain(study: Study, measures: Sequence[Measure], *, has_seeds: bool) -> list[str]:
-    """Return what the columns mean."""
-    delta = "Δ is the claim's arm minus the arm that it is compared with."
-    growth = [GROWTH] if any(measure.baseline for measure in measures) else []
-    if not has_seeds:
-        return [f"{delta} Every arm has one seed, so every verdict is inconclusive.", *growth]
-    margins = {f"±{measure.margin:g} {measure.unit}" for measure in measures if measure.margin}
-    claims_equal = any(claim.expect is Expectation.EQUAL for claim in study.claims)
-    equal = f", equivalent if it is shown to be within {' or '.join(sorted(margins))}" if claims_equal else ""
-    return [f"{delta} Its interval decides: held or opposite if it excludes zero{equal}, else inconclusive.", *growth]
-
-
 def claim_pairs(study: Study) -> set[frozenset[str]]:
     """Return the pairs of arms that the claims of a study compare."""
     return {frozenset((claim.arm, claim.reference)) for claim in study.claims}
 
 
-def _line(
+def _explain(judged: Sequence[JudgedClaim], *, has_seeds: bool) -> list[str]:
+    """Return what the columns mean."""
+    delta = "Δ is the claim's arm minus the arm that it is compared with."
+    measures = [one.measure for one in judged if one.measure]
+    growth = [GROWTH] if any(measure.baseline for measure in measures) else []
+    if not has_seeds:
+        return [f"{delta} Every arm has one seed, so every verdict is inconclusive.", *growth]
+    margins = {f"±{measure.margin:g} {measure.unit}" for measure in measures if measure.margin}
+    claims_equal = any(one.claim.expect is Expectation.EQUAL for one in judged)
+    equal = f", equivalent if it is shown to be within {' or '.join(sorted(margins))}" if claims_equal else ""
+    return [f"{delta} Its interval decides: held or opposite if it excludes zero{equal}, else inconclusive.", *growth]
+
+
+def _judge(
     claim: Claim,
     measure: Measure | None,
     by_arm: Mapping[str, ArmRow],
     runs: Sequence[StoredRun],
-    compared: Callable[[Measure], Comparisons],
-) -> list[str]:
+    compared: Compared,
+) -> JudgedClaim:
     row, base = by_arm.get(claim.arm), by_arm.get(claim.reference)
     names = [found.label if found else arm for found, arm in ((row, claim.arm), (base, claim.reference))]
     label = f"{claim.claim} ({names[0]} against {names[1]})"
-    named = MISSING if measure is None else _described(measure)
     if row is None or base is None or not row.finished or not base.finished:
-        return [label, NOT_RUN, named, MISSING, MISSING]
+        return JudgedClaim(claim, label, NOT_RUN, measure)
     if measure is None or not compared(measure).can_compare(row, base):
-        return [label, NOT_MEASURED, named, MISSING, MISSING]
+        return JudgedClaim(claim, label, NOT_MEASURED, measure)
     difference = compared(measure).difference(row, base)
     judged = judge_claim(difference, claim.expect, higher_is_better=measure.higher_is_better, margin=measure.margin)
-    shown = [measure]
+    in_bleu = ""
     if measure.key != "bleu" and test_sets(runs):
-        shown.append(find_measure("bleu", claim.test_set or test_sets(runs)[0], baseline=claim.baseline_test_set))
-    cells = [show(each.difference(row, base), each.estimate(row, base), each.measure) for each in map(compared, shown)]
-    return [label, str(judged), named, *cells, *[""] * (2 - len(cells))]
+        bleu = compared(find_measure("bleu", claim.test_set or test_sets(runs)[0], baseline=claim.baseline_test_set))
+        in_bleu = show(bleu.difference(row, base), bleu.estimate(row, base), bleu.measure)
+    shown = show(difference, compared(measure).estimate(row, base), measure)
+    return JudgedClaim(claim, label, str(judged), measure, shown, in_bleu)
+
+
+def _judge_share(claim: Claim, rows: Sequence[ArmRow], level: float) -> JudgedClaim:
+    """Return the verdict on a claim about the shares of diverged runs.
+
+    Args:
+        claim: the claim. It is about all arms that have the overrides that it names.
+        rows: the arms.
+        level: probability with which the interval may miss the true difference.
+    """
+    measure = replace(find_measure(DIVERGED, ""), test_set=None)
+    names = [shorten_keys([name])[0] for name in (claim.arm, claim.reference)]
+    label = f"{claim.claim} ({names[0]} against {names[1]})"
+    ours, theirs = (share_of(rows, name) for name in (claim.arm, claim.reference))
+    if not ours.total or not theirs.total:
+        return JudgedClaim(claim, label, NOT_RUN, measure)
+    bounds = ours.minus(theirs, level)
+    judged = judge_interval(
+        bounds, claim.expect, higher_is_better=False, reason=f"{ours.total} and {theirs.total} runs"
+    )
+    estimate, low, high = (measure.text(100 * value) for value in (ours.value - theirs.value, bounds.low, bounds.high))
+    return JudgedClaim(claim, label, str(judged), measure, f"{estimate} [{low}, {high}]", "")
 
 
 def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure | None:
@@ -103,6 +168,8 @@ def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure |
     return primary_measure(runs, claim.measure, None, claim.test_set, claim.baseline_test_set)
 
 
-def _described(measure: Measure) -> str:
+def _described(measure: Measure | None) -> str:
     """Return the name of a measure, with its unit if that is another word."""
+    if measure is None:
+        return MISSING
     return measure.title if measure.unit == measure.name else f"{measure.title} ({measure.unit})"

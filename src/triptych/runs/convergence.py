@@ -1,7 +1,8 @@
-"""Whether a training had converged when its budget ended."""
+"""Whether a training had converged when its budget ended, or diverged."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,3 +31,17 @@ def late_fall(steps: Sequence[int], losses: Sequence[float]) -> float | None:
 def still_falling(fall: float | None) -> bool:
     """Return whether a loss with this late fall would have gone on falling."""
     return fall is not None and fall > SMALL
+
+
+def has_diverged(last: float, unigram: float | None) -> bool:
+    """Return whether a training diverged, or never began to learn.
+
+    Its last validation loss is not finite, or not below the loss of predicting each target by its frequency, as after
+    the failed trainings of Xiong et al. 2020 (section 3.2), which still end with a loss. Wortsman et al. 2023 (arXiv
+    2309.14322, section 2) likewise count a loss above that of the first step as that, since nothing was learned.
+
+    Args:
+        last: the last validation loss, in nats a token.
+        unigram: the loss of predicting by frequency (``data.unigram``); None if it is not known.
+    """
+    return not math.isfinite(last) or (unigram is not None and last >= unigram)

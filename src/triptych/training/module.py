@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -16,12 +17,12 @@ from torchmetrics import MeanMetric
 
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
-from triptych.errors import UserError
 from triptych.training.data_seen import DataSeen
 from triptych.training.distributed import all_gather
 from triptych.training.loss import LossParts, TranslationLoss
 
 Schedule = Callable[[int, int], float]
+logger = logging.getLogger(__name__)
 
 
 class TranslationModule(lightning.LightningModule):
@@ -36,6 +37,9 @@ class TranslationModule(lightning.LightningModule):
         total_steps: S, optimizer steps of the whole budget.
         log_every: optimizer steps between two lines of the log.
         tokenizer: fingerprint that every checkpoint carries.
+
+    Attributes:
+        diverged: whether the loss is not a number any more. Training then ends.
     """
 
     def __init__(
@@ -60,9 +64,10 @@ class TranslationModule(lightning.LightningModule):
         self.log_every = log_every
         self.tokenizer = tokenizer
         self.data_seen = DataSeen()
+        self.diverged = False
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
-        self.validation_loss = MeanMetric()
+        self.validation_loss = MeanMetric(nan_strategy=math.inf)  # a batch without a number makes the whole infinite
         # Found now: parameters that are sharded later have one dimension.
         self._is_matrix = [parameter.dim() > 1 for parameter in model.parameters()]
         self._random: dict[str, Tensor] | None = None
@@ -124,15 +129,13 @@ class TranslationModule(lightning.LightningModule):
     def _log_window(self) -> None:
         """Log the steps since the last line. Training waits for the device only here and when it pauses.
 
-        Raises:
-            UserError: the loss is not a number any more.
+        Nothing is logged, and training ends, if the loss is not a number any more.
         """
         names = ("loss", "target_nll", "source_nll", "target_tokens", "source_tokens")
         sums = dict(zip(names, self._sums(names), strict=True))
         if not math.isfinite(sums["loss"]):
-            raise UserError(
-                f"the loss is not finite at step {self.global_step:,}: training has diverged; lower the learning rate."
-            )
+            self._end_diverged()
+            return
         tokens = self._tokens_of_all_ranks()
         now = time.perf_counter()
         values = {
@@ -148,6 +151,18 @@ class TranslationModule(lightning.LightningModule):
         self.write(values)
         self._window.clear()
         self._window_start = (now, tokens)
+
+    def _end_diverged(self) -> None:
+        """End training after this step, and say why."""
+        if not self.diverged:
+            step = f"{self.global_step:,}"
+            logger.warning("the loss is not finite at step %s: training has diverged; lower the learning rate.", step)
+        self.diverged = True
+        self.trainer.should_stop = True
+
+    def is_finite(self) -> bool:
+        """Return whether the losses of training and of the present validation are numbers. Collective."""
+        return not self.diverged and math.isfinite(self.validation_loss.compute())
 
     def _tokens_of_all_ranks(self) -> int:
         """Count the source and target tokens of training so far. Collective: every rank must call it."""
@@ -175,6 +190,8 @@ class TranslationModule(lightning.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         loss = self.validation_loss.compute()
+        if not self.is_finite():
+            self._end_diverged()
         self.validation_loss.reset()
         self.log("validation/loss", loss, logger=False)  # for the checkpoint that keeps the best
         self.write({"validation/loss": loss.item(), "validation/perplexity": loss.exp().item()})

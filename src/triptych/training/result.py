@@ -10,6 +10,8 @@ import torch
 from triptych import __version__
 from triptych.accounting.cost import training_cost
 from triptych.accounting.parameters import count_parameters
+from triptych.data.corpus import TRAIN, VALIDATION
+from triptych.data.unigram import unigram_loss
 from triptych.runs.folder import started_by_other_code
 from triptych.runs.versions import versions
 from triptych.training.build import TrainingParts
@@ -50,9 +52,19 @@ def training_result(
     tokens = {"tokens_src": seen.tokens_src, "tokens_tgt": seen.tokens_tgt}
     branch = {"trunk": json.loads(path.read_text(encoding="utf-8"))} if (path := plan.folder.branch).exists() else {}
     other_code = started_by_other_code(plan.folder)
+    vocabulary = parts.tokenizer.vocabulary
+    baseline = unigram_loss(parts.stores[TRAIN], parts.stores[VALIDATION], vocabulary.tgt_size)
     return {
         **_what_was_trained(plan, parts, seen),
-        "train": {"steps": parts.module.global_step, **tokens, "compiled": compiled, **cost, **branch},
+        "train": {
+            "steps": parts.module.global_step,
+            **tokens,
+            "compiled": compiled,
+            **cost,
+            **branch,
+            "unigram_loss": baseline,
+        },
+        **({"diverged": True} if parts.module.diverged else {}),
         "versions": {**versions(), **({"started_by": other_code} if other_code else {})},
     }
 

@@ -50,7 +50,7 @@ from triptych.training.distributed import is_rank_zero, ranks_started_by
 from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.result import training_result
-from triptych.training.scoring import score_run, score_shared_weights
+from triptych.training.scoring import score_shared_weights, score_training
 from triptych.training.trunk import go_on_from_trunk, trunk_steps
 
 logger = logging.getLogger(__name__)
@@ -278,7 +278,7 @@ def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) ->
     """Score what was trained, and write result.json."""
     config, folder = plan.run_config.config, plan.folder
     try:
-        scores = score_run(config, folder, plan.corpus, trainer.strategy.root_device)
+        scores = score_training(result, config, folder, plan.corpus, trainer.strategy.root_device)
     except (KeyboardInterrupt, SystemExit):
         logger.info("stopped; the same command translates again, and does not train again.")
         raise

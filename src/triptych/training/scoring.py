@@ -27,6 +27,23 @@ from triptych.training.loggers import close_loggers, dashboard_settings, log_sco
 from triptych.training.plan import RunPlan
 
 logger = logging.getLogger(__name__)
+NO_SCORES: dict[str, Any] = {"validation": {"loss": None, "perplexity": None}, "test": {}}
+"""Scores of a training that diverged, whose weights are no numbers."""
+
+
+def score_training(
+    result: dict[str, Any], config: DictConfig, folder: RunFolder, corpus: Corpus, device: torch.device | str
+) -> dict[str, Any]:
+    """Score what was trained, unless the training diverged.
+
+    Args:
+        result: what was trained, the content of ``trained.json``.
+        config: configuration of the run.
+        folder: its folder.
+        corpus: its text.
+        device: where to translate.
+    """
+    return NO_SCORES if result.get("diverged") else score_run(config, folder, corpus, device)
 
 
 def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: torch.device | str) -> dict[str, Any]:
@@ -84,7 +101,7 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         # The other's model has the sizes that match has found.
         stored = OmegaConf.merge(config, {"model": OmegaConf.load(trained.config).model})
         OmegaConf.save(stored, copied.config)
-        scores = score_run(config, copied, plan.corpus, device)
+        scores = score_training(result, config, copied, plan.corpus, device)
         write_json(copied.result, {**result, **own, **scores})
     loggers = build_loggers(config, folder)[1:]
     for dashboard in loggers:

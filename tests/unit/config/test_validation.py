@@ -30,6 +30,10 @@ from triptych.errors import UserError
             "study.claims (x).expect=more is unknown; choose one of better, worse, equal",
         ),
         (["study.claims=[{claim: x, arm: a, expect: better}]"], "study.claims (x) has no arm to compare with"),
+        (
+            ["study.claims=[{claim: x, arm: a, reference: b, expect: better, published: [c]}]"],
+            "study.claims (x).published must be two rows of published.csv, whose difference is the published figure",
+        ),
     ],
 )
 def test_a_mistake_is_named(overrides: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import pytest
 
-from triptych.runs.convergence import late_fall, still_falling
+from triptych.runs.convergence import has_diverged, late_fall, still_falling
 
 
 def test_the_fall_of_the_last_fifth_is_interpolated() -> None:
@@ -26,3 +28,20 @@ def test_a_loss_that_rises_or_varies_does_not_fall() -> None:
 def test_one_validation_says_nothing() -> None:
     assert late_fall([], []) is late_fall([100], [2.0]) is None
     assert not still_falling(None)
+
+
+@pytest.mark.parametrize(
+    ("last", "unigram", "diverged"),
+    [
+        (4.9, 5.0, False),
+        (5.0, 5.0, True),
+        (5.1, 5.0, True),
+        (5.1, None, False),
+        (math.inf, None, True),
+        (math.nan, 5.0, True),
+    ],
+)
+def test_a_training_that_is_no_better_than_frequencies_diverged(
+    last: float, unigram: float | None, diverged: bool
+) -> None:
+    assert has_diverged(last, unigram) is diverged

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from triptych.reports.statistics.difference import LEVEL, Interval, SeedVariance
+from triptych.reports.statistics.share import Share
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,7 @@ class Agreement:
     @property
     def interval(self) -> Interval:
         """Wilson's 95% interval of the share. It takes pairs for independent, although they share arms."""
-        if not self.pairs:
-            return Interval(0.0, 1.0)
-        bounds = stats.binomtest(self.alike, self.pairs).proportion_ci(1 - LEVEL, method="wilson")
-        return Interval(float(bounds.low), float(bounds.high))
+        return Share(self.alike, self.pairs).interval()
 
     def __add__(self, other: Agreement) -> Agreement:
         return Agreement(self.alike + other.alike, self.pairs + other.pairs)

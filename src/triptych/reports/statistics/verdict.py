@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from triptych.reports.statistics.difference import MOST_SEEDS, Difference
+from triptych.reports.statistics.difference import MOST_SEEDS, Difference, Interval
 
 
 class Outcome(StrEnum):
@@ -93,10 +93,31 @@ def judge_claim(
     found = judge_difference(difference, higher_is_better=higher_is_better, margin=margin)
     if found.word in (Outcome.EQUIVALENT, Outcome.INCONCLUSIVE):
         return Judgement(Verdict(found.word.value), found.reason)
+    within = difference is not None and margin is not None and difference.is_within(margin)
+    if expected is Expectation.EQUAL and within:
+        return Judgement(Verdict.EQUIVALENT)
+    return _of_side(found.word, expected)
+
+
+def judge_interval(bounds: Interval, expected: Expectation, *, higher_is_better: bool, reason: str) -> Judgement:
+    """Return the verdict on a claim about two arms by the interval of their difference alone.
+
+    Args:
+        bounds: of the arm of the claim minus the arm that it is compared with.
+        expected: what the claim says of the arm.
+        higher_is_better: as in ``judge_difference``.
+        reason: why an interval that has zero in it is no narrower.
+    """
+    if bounds.low <= 0 <= bounds.high:
+        return Judgement(Verdict.INCONCLUSIVE, reason)
+    return _of_side(Outcome.BETTER if (bounds.low > 0) == higher_is_better else Outcome.WORSE, expected)
+
+
+def _of_side(found: Outcome | Verdict, expected: Expectation) -> Judgement:
+    """Return the verdict on a claim where one arm is better or worse than the other."""
     if expected is Expectation.EQUAL:
-        within = difference is not None and margin is not None and difference.is_within(margin)
-        return Judgement(Verdict.EQUIVALENT) if within else Judgement(Verdict.OPPOSITE, found.word.value)
-    return Judgement(Verdict.HELD if found.word.value == expected.value else Verdict.OPPOSITE)
+        return Judgement(Verdict.OPPOSITE, found.value)
+    return Judgement(Verdict.HELD if found.value == expected.value else Verdict.OPPOSITE)
 
 
 def what_it_needs(difference: Difference, margin: float | None) -> str:

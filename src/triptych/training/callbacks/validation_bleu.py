@@ -61,6 +61,9 @@ class ValidationBleu(Callback):
         self.validations += 1
         if self.validations % self.every:
             return
+        if not pl_module.is_finite():  # nothing can be translated, and the checkpoint wants a figure
+            pl_module.log("validation/bleu", 0.0, logger=False)
+            return
         hypotheses = self._translate(trainer, pl_module)
         bleu = corpus_scores(hypotheses, self.lines[1])["bleu"]
         pl_module.log("validation/bleu", bleu, logger=False)  # read by the checkpoint that keeps the best
