@@ -18,6 +18,8 @@ EXPERIMENTS = Path(triptych.__file__).parents[2] / "experiments"
 """The studies of a checkout. An installed wheel has none, so its reports have no published figures."""
 REQUIRED_COLUMNS = ("arm", "source", "set_up")
 """Columns of every ``published.csv``. Each other column is a figure, and its header says which."""
+QUALITY = ("BLEU", "perplexity")
+"""Words in the header of a figure that says how good translations are."""
 AGAINST = "against"
 """The optional column that names the arm of the file that a publication compares an arm with."""
 
@@ -84,14 +86,25 @@ class Published:
             return None
         if base != reference and not base.startswith(f"{reference} ("):
             return None
+        return next(iter(self.between(arm, base, ("BLEU",))), None)
+
+    def between(self, arm: str, base: str, figures: Sequence[str] = QUALITY) -> list[PublishedDifference]:
+        """Return the published differences of two arms, one for each figure that both have.
+
+        Args:
+            arm: the arm.
+            base: the arm that it is compared with.
+            figures: the words by which a figure is known in the header; by default those of figures of quality.
+        """
+        found = []
         for name, ours, theirs in zip(self.header, self.beside(arm), self.beside(base), strict=True):
             one, other = _read_number(ours), _read_number(theirs)
-            if "BLEU" in name and one and other:
+            if any(word in name for word in figures) and one and other:
                 approximate = one[2] or other[2]
                 decimals = min(one[1], other[1]) if approximate else max(one[1], other[1])
                 source = self.sources.get(arm, "")
-                return PublishedDifference(one[0] - other[0], decimals, approximate, base, name, source)
-        return None
+                found.append(PublishedDifference(one[0] - other[0], decimals, approximate, base, name, source))
+        return found
 
     @property
     def table(self) -> Table | None:

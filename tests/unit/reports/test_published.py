@@ -55,6 +55,14 @@ def test_without_a_shared_figure_there_is_none(found: published.Published) -> No
     assert found.header == ("perplexity", "BLEU (one)", "BLEU (two)")
 
 
+def test_two_arms_differ_in_every_figure_of_quality(found: published.Published) -> None:
+    shown = [(str(each), each.metric, each.source) for each in found.between("fewer", "base")]
+    assert shown == [("+0.3", "perplexity", "Somebody"), ("−0.4", "BLEU (one)", "Somebody")]
+    assert [str(each) for each in found.between("base", "fewer", ("BLEU",))] == ["+0.4"]
+    assert found.between("fewer", "rough", ("perplexity",)) == []
+    assert found.between("unknown", "base") == []
+
+
 def test_an_unknown_arm_to_compare_with_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "published.csv").write_text(TABLE.replace("base (again),Somebody else", "few,Somebody else"))

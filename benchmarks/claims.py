@@ -1,0 +1,238 @@
+"""Write docs/claims.md: every published claim that a study names, with the verdict of committed results.
+
+python -m benchmarks.claims
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.small_and_large import paragraph
+from triptych.config.search_path import conf_dir
+from triptych.errors import UserError
+from triptych.files import replacing
+from triptych.reports.analysis import Analysis
+from triptych.reports.arm_rows import build_rows
+from triptych.reports.published import QUALITY, Published, PublishedDifference, read_published
+from triptych.reports.reader import find_arms, find_runs
+from triptych.reports.study import Claim, Study, find_study, present_node, read_claims, subfolders
+from triptych.reports.table import MISSING
+from triptych.reports.verdicts import NOT_RUN, JudgedClaim
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = ROOT / "experiments"
+PAGE = ROOT / "docs" / "claims.md"
+QUESTIONS = {
+    "Attention against the bottleneck, by length": {
+        ("architectures", "rnn_bahdanau", "rnn_none"),
+        ("architectures", "rnn_luong", "rnn_none"),
+        ("rnn_attention", "bahdanau", "none"),
+        ("rnn_attention", "luong_general", "none"),
+        ("bottleneck", "rnn_luong", "rnn_none"),
+    },
+    "Transformer against RNN": {("architectures", "transformer", "rnn_luong")},
+    "LM4MT with the decayed loss, against L_MT and against the encoder-decoder": {
+        ("lm4mt_loss", "decayed", "translation"),
+        ("lm4mt_loss", "decayed", "encoder_decoder"),
+        ("architectures", "lm4mt", "transformer"),
+    },
+}
+"""What stands on top of the page: the study, the arm, and what it is compared with."""
+FIGURES = {None: QUALITY, "bleu": ("BLEU",), "loss": ("perplexity",)}
+"""The published figures that a claim is about, by the measure that decides it."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A claim of a study with what was published and what was measured.
+
+    Attributes:
+        study: the study.
+        scale: the scale of the results; empty if no results have both arms.
+        claim: the claim as the study's file has it, or else as the runs have it.
+        judged: the verdict.
+        source: the publication that makes the claim; empty if none is named.
+        published: the published differences.
+    """
+
+    study: str
+    scale: str
+    claim: Claim
+    judged: JudgedClaim
+    source: str
+    published: Sequence[PublishedDifference]
+
+    @property
+    def pair(self) -> tuple[str, str, str]:
+        """The study and the two arms."""
+        return self.study, self.judged.claim.arm, self.judged.claim.reference
+
+    @property
+    def cells(self) -> list[str]:
+        """The cells of its line on the page."""
+        theirs = "; ".join(f"{each} {each.metric}" for each in self.published) or MISSING
+        return [
+            *map(escaped, (self.judged.label, self.source, theirs, self._ours, self.judged.verdict)),
+            linked(self.study, self.scale),
+        ]
+
+    @property
+    def _ours(self) -> str:
+        measure, judged = self.judged.measure, self.judged
+        if measure is None or judged.difference == MISSING:
+            return MISSING
+        test_set = f" ({measure.test_set})" if judged.claim.test_set else ""
+        ours = f"{judged.difference} {measure.unit}{test_set}"
+        return f"{ours}; {judged.in_bleu} BLEU" if judged.in_bleu not in ("", MISSING) else ours
+
+
+def read_lines(study: str) -> list[Line]:
+    """Return the claims of a study, each with every scale at which both of its arms were run.
+
+    Runs that were committed with claims have those, and other runs the claims of the study's file; what the file says
+    of their sources holds for both. A claim of the file without a result has one line.
+
+    Raises:
+        UserError: a claim names a published row that ``published.csv`` does not have.
+    """
+    node = present_node(study)
+    present = read_claims(node, node.get("reference"))
+    home = EXPERIMENTS / study / "results"
+    published = read_published(EXPERIMENTS / study, Study(study, node.get("reference"), frozenset(), ()))
+    lines: dict[Claim, list[Line]] = {claim: [] for claim in present}
+    for scale in subfolders(home) if home.is_dir() else ():
+        for judged in judge(home / scale):
+            claim = as_written(judged.claim, present)
+            found = lines.setdefault(claim, [])
+            if judged.verdict != NOT_RUN:
+                found.append(make_line(study, scale, judged, claim, published))
+    for claim, found in lines.items():
+        if not found:
+            label = f"{claim.claim} ({claim.arm} against {claim.reference})"
+            found.append(make_line(study, "", JudgedClaim(claim, label, NOT_RUN, None), claim, published))
+    return [line for found in lines.values() for line in found]
+
+
+def as_written(claim: Claim, present: Sequence[Claim]) -> Claim:
+    """Return the claim of a study's file that tests what a stored one tests, or has its words; else the stored one."""
+    same = [one for one in present if one.decided_by == claim.decided_by]
+    alike = [one for one in present if one.claim == claim.claim]
+    exact = [one for one in same if one in alike]
+    return next(iter((*exact, *same, *alike)), claim)
+
+
+def judge(home: Path) -> list[JudgedClaim]:
+    """Return the verdicts on the claims of the results in one folder."""
+    arms, runs = find_arms(home), find_runs(home)
+    study = find_study(home, arms, runs)
+    return Analysis(build_rows(home, arms, runs, study.reference), study).judged_claims
+
+
+def make_line(study: str, scale: str, judged: JudgedClaim, claim: Claim, published: Published) -> Line:
+    """Return the line of a claim.
+
+    Args:
+        study: the study.
+        scale: the scale of the results.
+        judged: the verdict.
+        claim: the claim as the page has it.
+        published: the figures of the study.
+
+    Raises:
+        UserError: the claim names a published row that is not there.
+    """
+    for row in claim.published:
+        if row not in published.cells:
+            raise UserError(f"study.claims ({claim.claim}) names {row}, which {study}/published.csv does not have.")
+    arm, base = claim.published or (claim.arm, claim.reference)
+    theirs = published.between(arm, base, FIGURES.get(claim.measure, ()))
+    source = claim.source or (published.sources.get(arm, "") if theirs else "")
+    return Line(study, scale, claim, judged, source, theirs)
+
+
+def page(lines: Sequence[Line], untested: Sequence[list[str]]) -> str:
+    """Return the page as Markdown.
+
+    Args:
+        lines: the claims, in the order of their studies.
+        untested: the cells of the claims without a verdict.
+    """
+    claims = {(line.study, line.claim) for line in lines}
+    words = Counter(line.judged.verdict.partition(":")[0] for line in lines)
+    counted = ", ".join(f"{count} {word}" for word, count in words.most_common())
+    head = ["claim", "source", "published difference", "ours [95% interval]", "verdict", "study"]
+    text = [
+        "# Published claims, and what was found here",
+        "",
+        *paragraph(
+            f"{len(claims)} claims that publications make and the [studies](studies.md) test, and {len(untested)} more "
+            f"that no study decides yet. A claim has a line for each scale that it was tested at: {counted}. This page "
+            "is written by `python -m benchmarks.claims`, from the claims in `conf/experiment`, the figures in "
+            "`experiments/*/published.csv` and committed results alone."
+        ),
+        *paragraph(
+            "A difference is that of the first arm in brackets minus the second. Ours are of the measure that decides, "
+            "in its unit, and then of BLEU. A lower loss (nats) or perplexity is better. "
+            "[The words of the verdicts](../experiments/README.md#verdicts) say what an interval has to show. "
+            "Published figures are of other data, sizes and metrics than ours, so only their signs can be compared."
+        ),
+    ]
+    for question, pairs in QUESTIONS.items():
+        text += [f"## {question}", "", *table(head, [line.cells for line in lines if line.pair in pairs])]
+    on_top = set().union(*QUESTIONS.values())
+    text += ["## All other claims", "", *table(head, [line.cells for line in lines if line.pair not in on_top])]
+    text += [
+        "## Claims without a verdict",
+        "",
+        *paragraph("No difference between two arms of a study decides these, or no arm of a study tests them."),
+        *table(["claim", "source", "why there is no verdict", "study"], untested),
+    ]
+    return "\n".join(text).rstrip("\n") + "\n"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table of text, and an empty line."""
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)] + [""]
+
+
+def escaped(text: str) -> str:
+    """Escape what Markdown would take for markup in a cell."""
+    return re.sub(r"([\\|\[\]<>*`])", r"\\\1", text) or MISSING
+
+
+def linked(study: str, scale: str = "") -> str:
+    """Return a link to a study, with the scale of the results."""
+    return f"[{study}](../experiments/{study}){', ' if scale else ''}{scale}"
+
+
+def untested_claims(study: str) -> list[list[str]]:
+    """Return the cells of the claims that a study's file names without testing them."""
+    return [
+        [*map(escaped, (one["claim"], one["source"], one["reason"])), linked(study)]
+        for one in present_node(study).get("untested") or ()
+    ]
+
+
+def studies() -> list[str]:
+    """Return the names of all studies."""
+    return sorted(path.stem for path in (conf_dir() / "experiment").glob("*.yaml"))
+
+
+def write() -> str:
+    """Return the page of all studies."""
+    lines = [line for study in studies() for line in read_lines(study)]
+    return page(lines, [cells for study in studies() for cells in untested_claims(study)])
+
+
+def main() -> None:
+    with replacing(PAGE) as beside:
+        beside.write_text(write(), encoding="utf-8")
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()
