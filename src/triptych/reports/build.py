@@ -126,7 +126,7 @@ class Report:
 
     @cached_property
     def _arms_as_grid(self) -> Grid | None:
-        return find_grid(self.rows)
+        return None if self.scaling else find_grid(self.rows)  # its arms are sizes and budgets, which have a figure
 
     @cached_property
     def _grid(self) -> MeasuredGrid | None:

@@ -153,7 +153,7 @@ def over_grid(found: MeasuredGrid) -> go.Figure | None:
         )
     if all(value is None for line in figure.data for value in line.y):
         return None
-    _style_axes(figure, x=grid.column, y=f"{found.measure.title} ({found.measure.unit})")
+    style_axes(figure, x=grid.column, y=f"{found.measure.title} ({found.measure.unit})")
     if all(float(column) > 0 for column in grid.columns):
         figure.update_xaxes(type="log")
     return figure
