@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from triptych.config.composition import arms_of, compose_command, compose_run, sweep_of
 from triptych.config.explanations import explained
 from triptych.config.search_path import with_own_folders
+from triptych.data.contrast import SUITES
 from triptych.errors import UserError
 from triptych.runs.run import Run, load
 
@@ -111,15 +112,15 @@ def evaluate(run: Run | str | Path, *overrides: str, split: str) -> dict[str, An
         run: trained, or its folder.
         overrides: such as ``"search.beam_size=8", "metric=[bleu]", "checkpoint=last"``; by default as the run was
             scored.
-        split: ``validation``, or a test set of the run's data.
+        split: ``validation``, a test set of the run's data, or ``suites`` for its contrastive suites.
 
     Returns:
-        Scores and their signatures, as ``test.<split>`` of result.json.
+        Scores and their signatures, as ``test.<split>`` of result.json; of the suites, as ``suites``.
 
     Raises:
         UserError: a mistake in the overrides, an unknown split, or text that has changed since the run was trained.
     """
-    from triptych.evaluation.run import evaluate_run
+    from triptych.evaluation.run import evaluate_run, evaluate_run_on_suites
 
     trained = run if isinstance(run, Run) else Run(run)
     own = [f"checkpoint={trained.checkpoint}", f"device={trained.device}"]
@@ -128,6 +129,8 @@ def evaluate(run: Run | str | Path, *overrides: str, split: str) -> dict[str, An
         config = compose_command("evaluate", given)
         if (config.checkpoint, config.device) != (trained.checkpoint, trained.device):
             trained = Run(trained.folder, config.checkpoint, config.device)
+        if config.split == SUITES:
+            return evaluate_run_on_suites(trained, config.suite_items, config.search_tokens)
         return evaluate_run(trained, config.split, config.search, config.metric, config.search_tokens).scores
 
 

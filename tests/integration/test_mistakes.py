@@ -70,6 +70,8 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["strategy.compile=maybe"], ["strategy.compile=maybe", "true, false or null"]),
         (["strategy.workers=-1"], ["strategy.workers=-1", "at least 0"]),
         (["length_edges=[20,10]"], ["length_edges=[20, 10]", "ascending"]),
+        (["suite_items=-1"], ["suite_items=-1", "at least 0"]),
+        (["data=text", "data.src=en", "data.tgt=fr", "suite_items=5"], ["suite_items=5", "no suites"]),
         (["strategy.accelerator=tpu"], ["strategy", "accelerator=tpu"]),
         (["strategy.devices=auto"], ["strategy.devices=auto", "integer"]),
         (["strategy.precision=16-mixed"], ["strategy.precision=16-mixed", "bf16-mixed"]),

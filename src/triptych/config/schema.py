@@ -150,6 +150,7 @@ class Train:
     search_tokens: int = MISSING
     log_every: int = MISSING
     length_edges: list[int] = MISSING
+    suite_items: int = MISSING
     test: bool = MISSING
     seed: int = MISSING
     jobs: Any = MISSING
@@ -181,6 +182,7 @@ class Evaluate:
     checkpoint: str | None = MISSING
     device: str = MISSING
     search_tokens: int = MISSING
+    suite_items: int = MISSING
     search: Any = MISSING
     metric: dict[str, Any] = field(default_factory=dict)
 

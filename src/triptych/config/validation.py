@@ -173,6 +173,8 @@ def _check_numbers(config: DictConfig) -> None:
     if config.seed < 0:
         raise UserError(f"seed={config.seed} must be at least 0.")
     require_at_least(0, "strategy", workers=config.strategy.workers)
+    if config.suite_items < 0:
+        raise UserError(f"suite_items={config.suite_items} must be at least 0; 0 scores no suites.")
     require_one_of(kernels.CHOICES, "strategy", kernels=config.strategy.kernels)
     if config.strategy.compile not in (None, True, False):
         raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")

@@ -9,7 +9,8 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from triptych.data import toy
+from triptych.data import toy, toy_suites
+from triptych.data.contrast import SUITES, ContrastiveItem
 from triptych.data.directions import Directions
 from triptych.data.joining import join_splits
 from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
@@ -32,7 +33,7 @@ class Corpus:
                 splits = {"train": Pairs(...), "validation": Pairs(...), "test": Pairs(...)}
                 super().__init__("mine", ("en", "fr"), splits)
 
-    Nothing has to be overridden. The pairs must meet these conditions:
+    Nothing has to be overridden; ``suites`` may be. The pairs must meet these conditions:
 
     - Both sides of a split are sequences of strings of equal length; lists will do.
     - No line contains a line feed. Training pairs should have text on both sides.
@@ -62,7 +63,7 @@ class Corpus:
 
     Raises:
         UserError: training or validation is missing, a split has no pairs or sides of unequal length, a limit is below
-            1, or as ``join_splits``.
+            1, a split is called ``suites``, or as ``join_splits``.
     """
 
     name: str
@@ -77,6 +78,10 @@ class Corpus:
     def __post_init__(self, join: Sequence[int] | None) -> None:
         if missing := [name for name in (TRAIN, VALIDATION) if name not in self.splits]:
             raise UserError(f"data: the corpus '{self.name}' has no {missing[0]} split; add one to its splits.")
+        if SUITES in self.splits:
+            raise UserError(
+                f"data: a split of the corpus '{self.name}' is named {SUITES}, which stands for its suites; rename it."
+            )
         for split, (src, tgt) in self.splits.items():
             if len(src) != len(tgt):
                 raise UserError(
@@ -110,6 +115,13 @@ class Corpus:
         text = [[name, *map(digest_lines, pairs)] for name, pairs in self.splits.items()]
         return hashlib.sha256(json.dumps([self.languages, text]).encode()).hexdigest()[:16]
 
+    def suites(self, items: int) -> dict[str, list[ContrastiveItem]]:
+        """Return contrastive suites of the test sets' direction, by name, with ``items`` items each; by default none.
+
+        The same arguments give the same items each time.
+        """
+        return {}
+
 
 class ToyCorpus(Corpus):
     """The built-in corpus: English and French sentences of a small grammar (see ``toy.py``), generated from ``seed``.
@@ -134,8 +146,14 @@ class ToyCorpus(Corpus):
         generated = toy.splits(seed=seed, train=train, validation=validation, test=test, test_long=test_long)
         splits = {name: Pairs(*sides) for name, sides in generated.items()}
         report = [f"{name}: {len(pairs.src):,} pairs made" for name, pairs in splits.items()]
+        self._seed = seed
         languages = toy.LANGUAGES[0], toy.LANGUAGES[1]
         super().__init__("toy", languages, splits, report, max_length, max_length_ratio, join=join)
+
+    def suites(self, items: int) -> dict[str, list[ContrastiveItem]]:
+        """Return the suites of ``toy_suites``. No line of an item occurs in the corpus."""
+        known = {line for pairs in self.splits.values() for side in pairs for line in side}
+        return toy_suites.suites(seed=self._seed, items=items, known=known)
 
 
 class TextCorpus(Corpus):

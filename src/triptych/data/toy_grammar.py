@@ -22,23 +22,44 @@ from triptych.data.toy_structure import (
 
 AVOIR = ("ai", "a", "avons", "ont")
 ETRE = ("suis", "est", "sommes", "sont")
+ELIDED = ("le", "la", "de", "ne", "que", "je", "me")
+"""Words that lose their vowel before another one."""
 
 
 def render(sentence: Sentence) -> tuple[str, str]:
     """Return the English and the French sentence."""
-    english: list[str] = []
-    french: list[str] = []
+    return write_english(sentence), write_french(french_words(sentence), sentence)
+
+
+def write_english(sentence: Sentence) -> str:
+    """Return the English sentence."""
+    words: list[str] = []
     for opening in (sentence.opening, sentence.question):
-        if opening:
-            english += opening.en.split()
-            french += opening.fr.split()
-    links = (Phrase("", ""), *sentence.links)
-    for position, (link, clause) in enumerate(zip(links, sentence.clauses, strict=True)):
+        words += opening.en.split() if opening else []
+    for position, (link, clause) in enumerate(_linked(sentence)):
         is_question = position == 0 and sentence.question is not None
-        english += [*link.en.split(), *_clause_en(clause, is_question)]
-        french += [*link.fr.split(), *_clause_fr(clause)]
-    ends = ("?", " ?") if sentence.question else (".", ".")
-    return _finish(_article(english), ends[0]), _finish(spell(french), ends[1])
+        words += [*link.en.split(), *_clause_en(clause, is_question)]
+    return _finish(_article(words), "?" if sentence.question else ".")
+
+
+def french_words(sentence: Sentence) -> list[str]:
+    """Return the French words of a sentence, before elision and contraction."""
+    words: list[str] = []
+    for opening in (sentence.opening, sentence.question):
+        words += opening.fr.split() if opening else []
+    for link, clause in _linked(sentence):
+        words += [*link.fr.split(), *_clause_fr(clause)]
+    return words
+
+
+def write_french(words: list[str], sentence: Sentence) -> str:
+    """Return the line of a sentence with these words, which ``spell`` has still to join."""
+    return _finish(spell(words), " ?" if sentence.question else ".")
+
+
+def _linked(sentence: Sentence) -> list[tuple[Phrase, Clause]]:
+    """Return each clause with the link before it, which is empty for the first."""
+    return list(zip((Phrase("", ""), *sentence.links), sentence.clauses, strict=True))
 
 
 def _finish(words: list[str], end: str) -> str:
@@ -124,7 +145,7 @@ def spell(words: list[str]) -> list[str]:
     spelled: list[str] = []
     for word in reversed(words):
         after = spelled[-1] if spelled else ""
-        if word in ("le", "la", "de", "ne", "que", "je", "me") and starts_with_vowel(after):
+        if word in ELIDED and starts_with_vowel(after):
             spelled[-1] = word[:-1] + "'" + after
         elif (word, after) in contracted:
             spelled[-1] = contracted[word, after]
@@ -138,10 +159,13 @@ def _inflect(masculine: str, feminine: str, features: Agreement) -> str:
     return plural_fr(form) if features.plural else form
 
 
-def _phrase_fr(phrase: NounPhrase | Coordination, negated: bool = False) -> list[str]:
-    """Return the French words of a phrase. As the object of a ``negated`` verb it has "de" for un, des and du."""
+def phrase_fr(phrase: NounPhrase | Coordination, negated: bool = False) -> list[str]:
+    """Return the French words of a phrase, before elision and contraction.
+
+    As the object of a ``negated`` verb it has "de" for un, des and du.
+    """
     if isinstance(phrase, Coordination):
-        return [*_phrase_fr(phrase.first), "et", *_phrase_fr(phrase.second)]
+        return [*phrase_fr(phrase.first), "et", *phrase_fr(phrase.second)]
     features = agreement(phrase)
     words = [plural_fr(phrase.noun.fr) if phrase.plural else phrase.noun.fr]
     for adjective in reversed(phrase.adjectives):
@@ -154,7 +178,7 @@ def _phrase_fr(phrase: NounPhrase | Coordination, negated: bool = False) -> list
     if phrase.determiner:
         words = [*_determiner_fr(phrase, phrase.determiner, words[0], negated), *words]
     if phrase.owner:
-        words += ["de", *_phrase_fr(phrase.owner)]
+        words += ["de", *phrase_fr(phrase.owner)]
     if phrase.relative:
         words += ["qui" if phrase.relative.subject is None else "que", *_clause_fr(phrase.relative, features)]
     return words
@@ -184,8 +208,8 @@ def _clause_fr(clause: Clause, antecedent: Agreement | None = None) -> list[str]
     assert features is not None, "only a relative clause goes without a subject"
     subject: list[str] = []
     if clause.subject is not None:
-        subject = [clause.subject.fr] if isinstance(clause.subject, Pronoun) else _phrase_fr(clause.subject)
-    verb, after_verb = _verb_fr(clause, features, antecedent)
+        subject = [clause.subject.fr] if isinstance(clause.subject, Pronoun) else phrase_fr(clause.subject)
+    verb, after_verb = _verb_fr(clause, clause.wrong_agreement or features, antecedent)
     ne, pas = (["ne"], ["pas"]) if clause.negated else ([], [])
     return [*subject, *ne, *_clitics(clause), verb, *pas, *after_verb, *_complements_fr(clause)]
 
@@ -215,11 +239,11 @@ def _clitics(clause: Clause) -> list[str]:
 def _complements_fr(clause: Clause) -> list[str]:
     words: list[str] = []
     if clause.object and not isinstance(clause.object, Clitic):
-        words += _phrase_fr(clause.object, clause.negated)
+        words += phrase_fr(clause.object, clause.negated)
     if isinstance(clause.recipient, NounPhrase):
-        words += ["à", *_phrase_fr(clause.recipient)]
+        words += ["à", *phrase_fr(clause.recipient)]
     if clause.place:
-        words += [*clause.place.preposition.fr.split(), *_phrase_fr(clause.place.where)]
+        words += [*clause.place.preposition.fr.split(), *phrase_fr(clause.place.where)]
     if clause.content:
         words += ["que", *_clause_fr(clause.content)]
     return words

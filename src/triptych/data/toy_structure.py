@@ -69,7 +69,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Clause:
-    """A subject, a verb or an adjective after "to be", and complements. A relative clause may lack its subject."""
+    """A subject, a verb or an adjective after "to be", and complements. A relative clause may lack its subject.
+
+    ``wrong_agreement`` is set where a contrastive item has a mistake: the agreement of its French verb.
+    """
 
     subject: NounPhrase | Coordination | Pronoun | None
     predicate: Verb | Adjective
@@ -79,6 +82,7 @@ class Clause:
     recipient: NounPhrase | Clitic | None = None
     place: Place | None = None
     content: Clause | None = None
+    wrong_agreement: Agreement | None = None
 
 
 @dataclass(frozen=True)

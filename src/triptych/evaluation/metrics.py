@@ -1,4 +1,6 @@
-"""Corpus metrics: the interface, and sacreBLEU's BLEU, chrF and TER (Post 2018, https://aclanthology.org/W18-6319).
+"""Corpus metrics: the interface, sacreBLEU's BLEU, chrF and TER, and exact match.
+
+sacreBLEU: Post 2018, https://aclanthology.org/W18-6319.
 
 Scores of one metric are comparable only if their signatures are equal.
 """
@@ -138,6 +140,16 @@ class Ter:
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
         return _sacrebleu_score(TER(**self._settings), hypotheses, references)
+
+
+class ExactMatch:
+    """Share of translations that are their reference, character for character, 0 to 100."""
+
+    name = "exact match"
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+        equal = sum(ours == theirs for ours, theirs in zip(hypotheses, references, strict=True))
+        return MetricScore(100 * equal / len(references), "nrefs:1|case:mixed")
 
 
 def _sacrebleu_score(metric: CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:

@@ -1,4 +1,4 @@
-"""Translate and score one split with a trained run."""
+"""Translate and score one split, or score the suites, with a trained run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from triptych.errors import UserError
 from triptych.evaluation.length_penalty import choose_length_penalty
 from triptych.evaluation.metrics import Metric
 from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
+from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.runs.run import Run
 
 
@@ -86,6 +87,27 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     save_evaluation(found, run.files, name)
     names = {key: one.name for key, one in metrics.items()}
     return RunEvaluation(split, run.checkpoint, found.scores, names, run.files.translations / f"{name}.txt")
+
+
+def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> dict[str, dict[str, Any]]:
+    """Score the contrastive suites of a run's data, and keep their items with what the model makes of them.
+
+    Args:
+        run: trained.
+        items: number of items in each suite.
+        search_tokens: padded source tokens scored at a time.
+
+    Returns:
+        Scores of each suite, as ``suites`` of result.json.
+
+    Raises:
+        UserError: the data have no suites, or text that is not what the run was trained with.
+    """
+    corpus = instantiate(run.config.data)
+    check_text(run, corpus)
+    found = evaluate_suites(run.translator, corpus, items, search_tokens)
+    save_suites(found, run.files, f".{run.checkpoint}")
+    return {name: suite.scores for name, suite in found.items()}
 
 
 def check_text(run: Run, corpus: Corpus) -> None:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.reports import details, figures, findings, formats, latex, methods, scaling_tables, setup
+from triptych.reports import details, figures, findings, formats, latex, methods, scaling_tables, setup, suites
 from triptych.reports.analysis import Analysis
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
@@ -88,6 +88,7 @@ class Report:
             self._diverged,
             details.costs(self.rows),
             *self._measures.values(),
+            suites.suites(self.rows),
             details.validation_measures(self.rows),
             *self.analysis.differences,
             *self.analysis.of_seeds,

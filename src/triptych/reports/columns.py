@@ -144,4 +144,5 @@ def _figures(run: StoredRun) -> dict[str, float]:
         scores = run.tests[test_set]
         values = {**scores, **other_scores(scores)}
         figures |= {f"{test_set}/{name}": values.get(name) for name in score_names([run], test_set)}
+    figures |= {f"suites/{name}": scores["accuracy"] for name, scores in run.suites.items()}
     return {key: float("nan") if value is None else float(value) for key, value in figures.items()}

@@ -14,7 +14,7 @@ from triptych.errors import UserError
 from triptych.evaluation.mean_nats import mean_nats
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.rescoring import rescore
-from triptych.reports.stored_run import StoredRun, TranslatedText, metric_names, test_sets
+from triptych.reports.stored_run import StoredRun, TranslatedText, metric_names, suite_names, test_sets
 
 SAME_TEXT = ("text", "sentences")
 """Entries of a test's result that runs must share before their scores stand in one table, beside the signatures."""
@@ -30,7 +30,8 @@ def refuse_mixtures(runs: Sequence[StoredRun], varies: Collection[str]) -> None:
     """Refuse scores of one test set that were made in different ways, except for what a study varies on purpose.
 
     Raises:
-        UserError: runs scored one test set with different signatures, on different text, or decoded it differently.
+        UserError: runs scored one test set with different signatures, on different text, or decoded it differently; or
+            they scored one contrastive suite on different items.
     """
     settings = SAME_TEXT if "search" in varies else (*SAME_TEXT, *SEARCH)
     for test_set in test_sets(runs):
@@ -40,15 +41,32 @@ def refuse_mixtures(runs: Sequence[StoredRun], varies: Collection[str]) -> None:
             for run in runs:
                 if test_set in run.tests and (key in run.tests[test_set] or key not in signatures):
                     found[str(_setting(run.tests[test_set], key))].append(run.origin)
-            if len(found) > 1:
-                sides = "; ".join(
-                    f"{value} in {origins[0]}" + (f" and {len(origins) - 1:,} more" if len(origins) > 1 else "")
-                    for value, origins in found.items()
-                )
-                raise UserError(
-                    f"test.{test_set}.{key} differs between runs ({sides}): "
-                    "train them with the same data and search, or report them from separate folders."
-                )
+            _refuse_several(f"test.{test_set}.{key}", found, "data and search")
+    for suite in suite_names(runs):
+        found = defaultdict(list)
+        for run in runs:
+            if suite in run.suites:
+                found[run.suites[suite]["text"]].append(run.origin)
+        _refuse_several(f"suites.{suite}.text", found, "data and suite_items")
+
+
+def _refuse_several(name: str, found: Mapping[str, Sequence[str]], shared: str) -> None:
+    """Refuse several values of one setting.
+
+    Args:
+        name: of the setting in ``result.json``.
+        found: where each value comes from.
+        shared: what runs must share.
+    """
+    if len(found) > 1:
+        sides = "; ".join(
+            f"{value} in {origins[0]}" + (f" and {len(origins) - 1:,} more" if len(origins) > 1 else "")
+            for value, origins in found.items()
+        )
+        raise UserError(
+            f"{name} differs between runs ({sides}): train them with the same {shared}, or report them from separate "
+            "folders."
+        )
 
 
 def _setting(scores: Mapping[str, Any], key: str) -> Any:

@@ -9,11 +9,11 @@ from sacrebleu.metrics.ter import TER
 
 from triptych.errors import UserError
 from triptych.evaluation.bleu_statistics import bleu_from_signature
-from triptych.evaluation.metrics import Bleu, ChrF, MetricScore, Ter, bleu_score, for_languages
+from triptych.evaluation.metrics import Bleu, ChrF, ExactMatch, MetricScore, Ter, bleu_score, for_languages
 from triptych.evaluation.moses_bleu import MosesBleu
 from triptych.reports.stored_run import StoredRun, TranslatedText
 
-METRICS = {f"{metric.__module__}.{metric.__name__}": metric for metric in (Bleu, ChrF, Ter, MosesBleu)}
+METRICS = {f"{metric.__module__}.{metric.__name__}": metric for metric in (Bleu, ChrF, Ter, ExactMatch, MosesBleu)}
 """The metrics that can score again, by the ``_target_`` of their configuration."""
 
 DEFAULTS = {"chrf": CHRF, "ter": TER}

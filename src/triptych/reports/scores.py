@@ -53,6 +53,7 @@ KNOWN = {
     "chrfpp": Score("chrF++", margin=1.0),
     "ter": Score("TER", higher_is_better=False, margin=1.0),
     "comet": Score("COMET", 4),
+    "exact_match": Score("exact match (%)", 1, "exact match", "points"),
     "sentence_bleu_pieces": Score("sentence BLEU over pieces"),
     "repetition_rate": Score("repetition rate", 4, higher_is_better=False),
     "cut_share": Score("share cut", 4, higher_is_better=False),

@@ -123,6 +123,11 @@ class StoredRun(ABC):
         return (self.result or {}).get("test") or {}
 
     @property
+    def suites(self) -> dict[str, dict[str, Any]]:
+        """The scores of each contrastive suite, by the name of the suite."""
+        return (self.result or {}).get("suites") or {}
+
+    @property
     def recipe(self) -> str:
         """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config."""
         result = self.result or {}
@@ -172,6 +177,11 @@ class StoredRun(ABC):
 def test_sets(runs: Sequence[StoredRun]) -> list[str]:
     """Return the names of all test sets that any run was scored on, in alphabetical order."""
     return sorted({name for run in runs for name in run.tests})
+
+
+def suite_names(runs: Sequence[StoredRun]) -> list[str]:
+    """Return the names of all contrastive suites that any run was scored on, in the order of the runs."""
+    return list(dict.fromkeys(name for run in runs for name in run.suites))
 
 
 def metric_names(runs: Sequence[StoredRun], test_set: str) -> list[str]:

@@ -93,6 +93,11 @@ class RunFolder:
     def translations(self) -> Path:
         return self.path / "translations"
 
+    @property
+    def suites(self) -> Path:
+        """The items of contrastive suites, with what the model makes of them."""
+        return self.path / "suites"
+
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file beside ``path``, then rename it: readers see the whole file or none."""

@@ -21,6 +21,7 @@ from triptych.config.run_values import run_values
 from triptych.config.search_path import own_folders
 from triptych.errors import UserError
 from triptych.evaluation.run import build_metrics
+from triptych.evaluation.suites import check_suites
 from triptych.files import remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
 from triptych.runs import checkpoints, convergence, speeds
@@ -114,6 +115,8 @@ def _locked(plan: RunPlan, wait: bool) -> Iterator[RunPlan]:
 def _train_or_share(plan: RunPlan) -> None:
     """Train the run, unless another one with the same training has weights to share."""
     config, folder = plan.run_config.config, plan.folder
+    if config.suite_items:
+        check_suites(plan.corpus, config.suite_items)
     silence_lightning()
     if is_rank_zero():
         remove_leftovers(folder.path)

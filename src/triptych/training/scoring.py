@@ -18,10 +18,11 @@ from triptych.evaluation.length_penalty import choose_length_penalty
 from triptych.evaluation.likelihood import split_loss
 from triptych.evaluation.run import build_metrics
 from triptych.evaluation.splits import evaluate_split, save_evaluation
+from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.files import link, replacing
 from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, write_json, write_record
-from triptych.runs.run import load
+from triptych.runs.run import Run, load
 from triptych.training.build import build_loggers
 from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
 from triptych.training.plan import RunPlan
@@ -50,7 +51,8 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
     """Score the best or the averaged weights on the validation set and, unless ``test`` is false, on the test sets.
 
     Returns:
-        ``validation`` and ``test`` of ``result.json``, and ``search`` if a length penalty was tuned.
+        ``validation`` and ``test`` of ``result.json``, ``search`` if a length penalty was tuned, and ``suites`` if any
+        are scored.
     """
     checkpoint = "best"
     if config.checkpoint.average > 1:
@@ -77,7 +79,20 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         test[split] = found.scores
         logger.info("%s: %s", split, ", ".join(f"{metrics[name].name} {found.scores[name]:.2f}" for name in metrics))
     tuned = chosen.as_stored()
-    return {"validation": validation, **({"search": tuned} if tuned else {}), "test": test}
+    further = {"search": tuned} if tuned else {}
+    scores = {"validation": validation, **further, "test": test}
+    if config.suite_items:
+        scores["suites"] = _score_suites(run, corpus, config)
+    return scores
+
+
+def _score_suites(run: Run, corpus: Corpus, config: DictConfig) -> dict[str, Any]:
+    """Score the corpus' contrastive suites, and keep their items in the run's folder."""
+    found = evaluate_suites(run.translator, corpus, config.suite_items, config.search_tokens)
+    save_suites(found, run.files)
+    scores = {name: suite.scores for name, suite in found.items()}
+    logger.info("suites: %s", ", ".join(f"{name} {100 * one['accuracy']:.1f}%" for name, one in scores.items()))
+    return scores
 
 
 def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None:

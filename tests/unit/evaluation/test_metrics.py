@@ -146,6 +146,12 @@ def test_settings_change_score_and_signature() -> None:
     assert Ter(**plain, case_sensitive=True).score(shouted, REFERENCES, REFERENCES).score > 90
 
 
+def test_exact_match_counts_equal_lines() -> None:
+    lines = [REFERENCES[0], REFERENCES[1].upper(), "Il neige."]
+    found = score_corpus(options("exact_match"), lines, REFERENCES, REFERENCES)
+    assert found == {"exact_match": pytest.approx(100 / 3), "exact_match_signature": "nrefs:1|case:mixed"}
+
+
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(UserError, match=r"metric\.bleu\.tokenize=14a is unknown; choose one of 13a, "):
         Bleu(tokenize="14a", lowercase=False)

@@ -35,6 +35,7 @@ def test_what_computes_the_same_is_the_same_run(override: str) -> None:
         "search=greedy",
         "search_tokens=99",
         "length_edges=[9]",
+        "suite_items=3",
         "test=false",
     ],
 )
