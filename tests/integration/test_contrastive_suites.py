@@ -8,6 +8,7 @@ import pytest
 from conftest import triptych as command_line
 
 import triptych
+from triptych.evaluation.word_recall import words_of
 
 MODEL = ["model=transformer", "model.positions=none"]
 TINY = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=200", "tokenizer=char", *MODEL]
@@ -17,7 +18,9 @@ TINY = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=200",
 def run(tmp_path_factory: pytest.TempPathFactory) -> triptych.Run:
     folder = tmp_path_factory.mktemp("suites")
     place = [f"cache={folder / 'cache'}", f"output={folder / 'runs'}"]
-    return triptych.train(*TINY, *place, "name=scored", "suite_items=4", "metric=[bleu,exact_match]")
+    return triptych.train(
+        *TINY, *place, "name=scored", "suite_items=4", "metric=[bleu,exact_match]", "frequency_edges=[1,6]"
+    )
 
 
 def test_a_training_stores_accuracies_and_items(run: triptych.Run) -> None:
@@ -51,6 +54,10 @@ def test_the_report_has_them_and_the_exact_match(run: triptych.Run) -> None:
     figures = triptych.report(run.folder.parent).iloc[0]
     assert figures["suites/negation"] == run.result["suites"]["negation"]["accuracy"]
     assert figures["test/exact_match"] == run.result["test"]["test"]["exact_match"]
+    ranges = run.result["test"]["test"]["by_frequency"]
+    assert [one["label"] for one in ranges] == ["0", "1-5", "6+"]
+    references = (run.folder / "translations" / "test.ref.txt").read_text(encoding="utf-8")
+    assert sum(one["words"] for one in ranges) == len(words_of(references))
 
 
 def test_another_number_of_items_shares_the_training(run: triptych.Run) -> None:

@@ -71,6 +71,8 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["strategy.workers=-1"], ["strategy.workers=-1", "at least 0"]),
         (["length_edges=[20,10]"], ["length_edges=[20, 10]", "ascending"]),
         (["suite_items=-1"], ["suite_items=-1", "at least 0"]),
+        (["frequency_edges=[6,1]"], ["frequency_edges=[6, 1]", "ascending"]),
+        (["data=toy_zipf", "data.stems=9"], ["data.stems=9", "at least"]),
         (["data=text", "data.src=en", "data.tgt=fr", "suite_items=5"], ["suite_items=5", "no suites"]),
         (["strategy.accelerator=tpu"], ["strategy", "accelerator=tpu"]),
         (["strategy.devices=auto"], ["strategy.devices=auto", "integer"]),

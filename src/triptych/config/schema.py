@@ -150,6 +150,7 @@ class Train:
     search_tokens: int = MISSING
     log_every: int = MISSING
     length_edges: list[int] = MISSING
+    frequency_edges: list[int] = MISSING
     suite_items: int = MISSING
     test: bool = MISSING
     seed: int = MISSING

@@ -179,9 +179,13 @@ def _check_numbers(config: DictConfig) -> None:
     if config.strategy.compile not in (None, True, False):
         raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
     _check_jobs(config.jobs)
-    edges = list(config.length_edges)
-    if not edges or edges != sorted(set(edges)) or edges[0] < 1:
-        raise UserError(f"length_edges={edges} must be positive and ascending.")
+    _check_edges("length_edges", list(config.length_edges) or [0])
+    _check_edges("frequency_edges", list(config.frequency_edges))
+
+
+def _check_edges(key: str, edges: list[int]) -> None:
+    if edges != sorted(set(edges)) or min(edges, default=1) < 1:
+        raise UserError(f"{key}={edges} must be positive and ascending.")
 
 
 def _check_jobs(jobs: Any) -> None:

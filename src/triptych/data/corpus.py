@@ -16,6 +16,8 @@ from triptych.data.joining import join_splits
 from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import digest_lines
 from triptych.data.text_reader import read_splits, test_sets
+from triptych.data.toy_made_up import zipf_vocabulary
+from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary
 from triptych.errors import UserError, require_at_least
 
 
@@ -143,17 +145,62 @@ class ToyCorpus(Corpus):
         max_length_ratio: float | None,
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
-        generated = toy.splits(seed=seed, train=train, validation=validation, test=test, test_long=test_long)
-        splits = {name: Pairs(*sides) for name, sides in generated.items()}
-        report = [f"{name}: {len(pairs.src):,} pairs made" for name, pairs in splits.items()]
-        self._seed = seed
+        sizes = {"train": train, "validation": validation, "test": test, "test_long": test_long}
+        self._generate("toy", seed, BUILT_IN, sizes, max_length, max_length_ratio, join)
+
+    def _generate(
+        self,
+        name: str,
+        seed: int,
+        vocabulary: ToyVocabulary,
+        sizes: dict[str, int],
+        max_length: int | None,
+        max_length_ratio: float | None,
+        join: Sequence[int] | None,
+    ) -> None:
+        """Generate the splits of these sizes from the words of a vocabulary."""
+        self._seed, self._vocabulary = seed, vocabulary
+        generated = toy.splits(seed=seed, vocabulary=vocabulary, **sizes)
+        splits = {split: Pairs(*sides) for split, sides in generated.items()}
+        report = [f"{split}: {len(pairs.src):,} pairs made" for split, pairs in splits.items()]
         languages = toy.LANGUAGES[0], toy.LANGUAGES[1]
-        super().__init__("toy", languages, splits, report, max_length, max_length_ratio, join=join)
+        super().__init__(name, languages, splits, report, max_length, max_length_ratio, join=join)
 
     def suites(self, items: int) -> dict[str, list[ContrastiveItem]]:
         """Return the suites of ``toy_suites``. No line of an item occurs in the corpus."""
         known = {line for pairs in self.splits.values() for side in pairs for line in side}
-        return toy_suites.suites(seed=self._seed, items=items, known=known)
+        return toy_suites.suites(seed=self._seed, items=items, known=known, vocabulary=self._vocabulary)
+
+
+class ToyZipfCorpus(ToyCorpus):
+    """The built-in corpus with thousands of words, most of them made up and many of them rare (see ``toy_made_up.py``).
+
+    Args:
+        stems: number of nouns, adjectives and verbs together.
+        exponent: of Zipf's law, by which words are drawn.
+        seed: seed of the words and of the sentences; all other arguments as of ``ToyCorpus``.
+
+    Raises:
+        UserError: ``stems`` is less than the number of built-in words, or ``exponent`` is not above 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        stems: int,
+        exponent: float,
+        train: int,
+        validation: int,
+        test: int,
+        test_long: int,
+        max_length: int | None,
+        max_length_ratio: float | None,
+        join: Sequence[int] | None,
+    ) -> None:
+        vocabulary = zipf_vocabulary(seed, stems, exponent)
+        sizes = {"train": train, "validation": validation, "test": test, "test_long": test_long}
+        self._generate("toy_zipf", seed, vocabulary, sizes, max_length, max_length_ratio, join)
 
 
 class TextCorpus(Corpus):

@@ -8,22 +8,20 @@ translation. The split ``test_long`` has sentences longer than any in training.
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TypeVar
 
 from triptych.data.toy_grammar import render
 from triptych.data.toy_lexicon import (
-    ADJECTIVES,
     COUNTING,
     DEFINITE,
     FROM,
     INTO,
     LIVING,
     MASS,
-    NOUNS,
     THE,
     TO,
-    VERBS,
     A,
     Adjective,
     Determiner,
@@ -40,6 +38,7 @@ from triptych.data.toy_structure import (
     Pronoun,
     Sentence,
 )
+from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary, zipf_bounds
 from triptych.errors import UserError
 
 ToySplit = tuple[list[str], list[str]]
@@ -74,15 +73,6 @@ PAST_OPENINGS = (Phrase("yesterday ,", "hier ,"), Phrase("this morning ,", "ce m
 AND, WHEN, BECAUSE = Phrase(", and", "et"), Phrase("when", "quand"), Phrase("because", "parce que")
 LINKS = (AND, Phrase(", but", ", mais"), Phrase(", so", ", donc"), WHEN, BECAUSE)
 
-CONTENT_VERBS = tuple(verb for verb in VERBS if verb.frame == "content")
-VERBS_BY_SUBJECT = {
-    category: tuple(v for v in VERBS if category in v.subjects and v not in CONTENT_VERBS) for category in LIVING
-}
-VERBS_BY_OBJECT = {category: tuple(v for v in VERBS if category in v.objects) for category in NOUNS}
-ADJECTIVES_BY_CATEGORY = {
-    category: tuple(adjective for adjective in ADJECTIVES if category in adjective.categories) for category in NOUNS
-}
-
 
 class SentenceGenerator:
     """Draw random sentence structures that make sense.
@@ -90,14 +80,21 @@ class SentenceGenerator:
     Of Python's generator only ``random()`` is used: its sequence for a seed is the same in every version of Python.
     """
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, vocabulary: ToyVocabulary = BUILT_IN) -> None:
         self._rng = random.Random(seed)
+        self._vocabulary = vocabulary
 
     def _chance(self, probability: float) -> bool:
         return self._rng.random() < probability
 
     def _pick(self, options: Sequence[T]) -> T:
         return options[int(self._rng.random() * len(options))]
+
+    def _word(self, words: Sequence[T]) -> T:
+        """Draw one of the words that fit, by the frequencies of the vocabulary."""
+        if not self._vocabulary.exponent:
+            return self._pick(words)
+        return words[bisect_right(zipf_bounds(len(words), self._vocabulary.exponent), self._rng.random())]
 
     def sentence(self, clauses: Sequence[int]) -> Sentence:
         """Draw a sentence whose number of clauses is one of ``clauses``. All its clauses have the same tense."""
@@ -118,12 +115,12 @@ class SentenceGenerator:
         if self._chance(0.15):
             return self._description(past_tense, negated)
         if not past_tense and not plain and self._chance(0.1):
-            verb = self._pick(CONTENT_VERBS)
+            verb = self._word(self._vocabulary.content_verbs)
             return Clause(
                 self._subject("person", verb, past_tense), verb, content=self._clause(self._chance(0.5), True)
             )
         category = "person" if self._chance(0.8) else "animal"
-        verb = self._pick(VERBS_BY_SUBJECT[category])
+        verb = self._word(self._vocabulary.verbs_by_subject[category])
         return self._complete(self._subject(category, verb, past_tense), verb, past_tense, negated)
 
     def _description(self, past_tense: bool, negated: bool) -> Clause:
@@ -131,7 +128,7 @@ class SentenceGenerator:
         category = self._pick(("person", "animal", "thing", "opening", "text", "place", "home"))
         pronoun = category == "person" and self._chance(0.4)
         subject = self._pick((HE, SHE)) if pronoun else self._noun_phrase(category, relative=True)
-        return Clause(subject, self._pick(ADJECTIVES_BY_CATEGORY[category]), past_tense, negated)
+        return Clause(subject, self._word(self._vocabulary.adjectives_by_category[category]), past_tense, negated)
 
     def _subject(self, category: str, verb: Verb, past_tense: bool) -> NounPhrase | Coordination | Pronoun:
         if category == "person" and self._chance(0.3):
@@ -200,8 +197,8 @@ class SentenceGenerator:
             counted: whether "every", "two", "several" and "many" are allowed; under negation they are ambiguous.
         """
         if category == "person" and self._chance(0.12):
-            return NounPhrase(self._pick(NOUNS["name"]))
-        noun = self._pick(NOUNS[category])
+            return NounPhrase(self._word(self._vocabulary.nouns["name"]))
+        noun = self._word(self._vocabulary.nouns[category])
         determiner, plural = self._determiner(category, known, counted)
         adjectives = self._adjectives(category)
         owner = clause = None
@@ -228,26 +225,31 @@ class SentenceGenerator:
         """Draw no adjective, one, or two: one before and one after the French noun."""
         if self._chance(0.6):
             return ()
-        adjective = self._pick(ADJECTIVES_BY_CATEGORY[category])
+        adjectives = self._vocabulary.adjectives_by_category[category]
+        adjective = self._word(adjectives)
         if adjective.precedes and self._chance(0.25):
-            return adjective, self._pick([other for other in ADJECTIVES_BY_CATEGORY[category] if not other.precedes])
+            return adjective, self._word([other for other in adjectives if not other.precedes])
         return (adjective,)
 
     def _relative(self, category: str) -> Clause:
         """Draw a relative clause that lacks its subject (qui) or its object (que)."""
         past_tense = self._chance(0.5)
         if category in LIVING and self._chance(0.5):
-            return self._complete(None, self._pick(VERBS_BY_SUBJECT[category]), past_tense, nested=True)
-        if not VERBS_BY_OBJECT[category] or self._chance(0.2):
-            return Clause(None, self._pick(ADJECTIVES_BY_CATEGORY[category]), past_tense)
-        verb = self._pick(VERBS_BY_OBJECT[category])
+            return self._complete(
+                None, self._word(self._vocabulary.verbs_by_subject[category]), past_tense, nested=True
+            )
+        if not (verbs := self._vocabulary.verbs_by_object[category]) or self._chance(0.2):
+            return Clause(None, self._word(self._vocabulary.adjectives_by_category[category]), past_tense)
+        verb = self._word(verbs)
         subject = self._pick((I, WE, HE, SHE)) if self._chance(0.4) else self._noun_phrase("person")
         first = isinstance(subject, Pronoun) and subject.agreement.first
         recipient = self._recipient(first, clitic=True) if verb.frame == "gift" else None
         return Clause(subject, verb, past_tense, recipient=recipient)
 
 
-def splits(*, seed: int, train: int, validation: int, test: int, test_long: int) -> dict[str, ToySplit]:
+def splits(
+    *, seed: int, train: int, validation: int, test: int, test_long: int, vocabulary: ToyVocabulary = BUILT_IN
+) -> dict[str, ToySplit]:
     """Generate the corpus and return it by split. No source sentence occurs twice in the whole corpus.
 
     Training is drawn last. Another size of ``train`` therefore leaves the other splits unchanged, and a smaller
@@ -256,6 +258,7 @@ def splits(*, seed: int, train: int, validation: int, test: int, test_long: int)
     Args:
         seed: seed of the random sentences.
         train: number of sentence pairs; ``validation``, ``test`` and ``test_long`` likewise.
+        vocabulary: words of the sentences.
 
     Raises:
         UserError: a split would be empty.
@@ -267,7 +270,7 @@ def splits(*, seed: int, train: int, validation: int, test: int, test_long: int)
         if size < 1:
             raise UserError(f"The toy corpus needs at least one sentence in each split, but {name} is {size}.")
         lengths, clauses = (LONG, (3, 4, 5)) if name == "test_long" else (SHORT, (1, 2, 3))
-        drawn[name] = _draw(SentenceGenerator(f"{seed} {name}"), size, lengths, clauses, seen)
+        drawn[name] = _draw(SentenceGenerator(f"{seed} {name}", vocabulary), size, lengths, clauses, seen)
     return {name: drawn[name] for name in ("train", "validation", "test", "test_long")}
 
 

@@ -19,6 +19,7 @@ from triptych.data.toy_grammar import render
 from triptych.data.toy_lexicon import COUNTING, A, Verb
 from triptych.data.toy_mistakes import Mistakes, Part, changed, number_mistakes, words_of
 from triptych.data.toy_structure import Clause, NounPhrase, Sentence
+from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary
 
 Contrasts = Callable[[Sentence], Iterator[list[ContrastiveItem]]]
 """Give the items that can be made of a sentence; items that belong together are in one list."""
@@ -98,26 +99,37 @@ SUITES: dict[str, tuple[Contrasts, Sequence[str]]] = {
 """The suites, with the kinds of their items. Each kind has its turn, so all are equally frequent."""
 
 
-def suites(*, seed: int, items: int, known: Collection[str]) -> dict[str, list[ContrastiveItem]]:
+def suites(
+    *, seed: int, items: int, known: Collection[str], vocabulary: ToyVocabulary = BUILT_IN
+) -> dict[str, list[ContrastiveItem]]:
     """Make the suites of the toy corpus. No line of an item occurs in another item outside its pair.
 
     Args:
         seed: seed of the corpus.
         items: number of items in each suite.
         known: lines that no item may have on either side: the text of the corpus.
+        vocabulary: words of the items.
 
     Returns:
         The items of each suite, by its name.
     """
     taken = {*known}
-    return {name: _draw(f"{seed} {name}", *how, items, taken) for name, how in SUITES.items()}
+    found = {}
+    for name, (contrasts, kinds_in_turn) in SUITES.items():
+        generator = SentenceGenerator(f"{seed} {name}", vocabulary)
+        found[name] = _draw(generator, Random(f"{seed} {name} choice"), contrasts, kinds_in_turn, items, taken)
+    return found
 
 
 def _draw(
-    seed: str, contrasts: Contrasts, kinds_in_turn: Sequence[str], items: int, taken: set[str]
+    generator: SentenceGenerator,
+    choice: Random,
+    contrasts: Contrasts,
+    kinds_in_turn: Sequence[str],
+    items: int,
+    taken: set[str],
 ) -> list[ContrastiveItem]:
     """Draw items whose lines are not in ``taken``, and add their lines to it."""
-    generator, choice = SentenceGenerator(seed), Random(f"{seed} choice")
     found: list[ContrastiveItem] = []
     turn = 0
     while len(found) < items:

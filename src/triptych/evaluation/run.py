@@ -78,6 +78,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
         chosen=chosen,
         search_tokens=search_tokens,
         length_edges=run.config.length_edges,
+        frequency_edges=run.config.get("frequency_edges", []),
         checkpoint=run.checkpoint,
     )
     how = chosen.search

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from triptych.data.corpus import Corpus
+from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
@@ -19,6 +20,7 @@ from triptych.evaluation.mean_nats import mean_nats
 from triptych.evaluation.metrics import Metric, for_languages, score_corpus
 from triptych.evaluation.outputs import repetition_rate
 from triptych.evaluation.translation import translate_sections
+from triptych.evaluation.word_recall import recall_by_frequency, training_counts
 from triptych.runs.folder import RunFolder, write_json, write_lines
 
 OTHER_SCORES = (
@@ -39,6 +41,7 @@ OTHER_SCORES = (
     "max_length_extra",
     "stop",
     "by_length",
+    "by_frequency",
 )
 """Keys of a split's scores in ``result.json`` beside those of the metrics."""
 
@@ -68,6 +71,7 @@ def evaluate_split(
     chosen: ChosenSearch,
     search_tokens: int,
     length_edges: Sequence[int],
+    frequency_edges: Sequence[int] = (),
     checkpoint: str,
 ) -> Evaluation:
     """Translate every sentence of a split, and score the translations against its references.
@@ -80,6 +84,7 @@ def evaluate_split(
         chosen: how to translate. If its length penalty was tuned, the split is also translated with the common one.
         search_tokens: maximum number of source tokens a batch, including padding.
         length_edges: bounds of the ranges of source lengths, in words.
+        frequency_edges: bounds of the ranges of how often a word occurs in training; none for no recall of words.
         checkpoint: name of the checkpoint of the translator's weights, stored with the scores.
 
     Raises:
@@ -93,9 +98,7 @@ def evaluate_split(
     found = translate_sections(translator, sources, sections, search=search, search_tokens=search_tokens)
     seconds = time.perf_counter() - start
     translations = [one.text for one in found]
-    pieces = [
-        [tokenizer.pieces(ids, "tgt") for ids in tokenizer.encode(lines, "tgt")] for lines in (translations, references)
-    ]
+    pieces = [_pieces(tokenizer, lines) for lines in (translations, references)]
     nats = sentence_nats(translator, corpus, split, search_tokens)
     scores = {
         **score_corpus(metrics, translations, references, sources),
@@ -110,12 +113,26 @@ def evaluate_split(
         **_search_settings(search),
         "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
     }
+    scores |= _word_recall(corpus, split, translations, frequency_edges)
     if chosen.bleu:
         common = search.with_length_penalty(COMMON_PENALTY)
         alike = translate_sections(translator, sources, sections, search=common, search_tokens=search_tokens)
-        again = score_corpus(metrics, [one.text for one in alike], references, sources)
-        scores |= {**chosen.as_stored(), "at_common_penalty": _at_common_penalty(again)}
+        again = _at_common_penalty(score_corpus(metrics, [one.text for one in alike], references, sources))
+        scores |= {**chosen.as_stored(), "at_common_penalty": again}
     return Evaluation(split, scores, sources, translations, references, nats)
+
+
+def _pieces(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[str]]:
+    """Return the pieces of lines of the target side."""
+    return [tokenizer.pieces(ids, "tgt") for ids in tokenizer.encode(lines, "tgt")]
+
+
+def _word_recall(corpus: Corpus, split: str, translations: Sequence[str], edges: Sequence[int]) -> dict[str, Any]:
+    """Return ``by_frequency`` of a split's scores; nothing without edges, since counting takes a pass over training."""
+    if not edges:
+        return {}
+    counts = training_counts(corpus, corpus.sections[split][0][0][-1])
+    return {"by_frequency": recall_by_frequency(translations, corpus.splits[split][1], counts, edges)}
 
 
 def _at_common_penalty(scores: dict[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,7 @@ class Report:
             *self.analysis.of_seeds,
             *self.analysis.of_models,
             *(details.bleu_by_length(self.rows, name) for name in names),
+            *(details.recall_by_frequency(self.rows, name) for name in names),
             *(details.validation(self.rows, metric, *how) for metric, how in figures.METRICS.items()),
             self.published.table,
             setup.set_up(self.runs, self.study),

@@ -117,10 +117,43 @@ def bleu_by_length(rows: Sequence[ArmRow], test_set: str) -> Table | None:
 
     The last line has the number of sentences. None if no run has such figures, or there is only one range.
     """
+    return _by_range(rows, test_set, "by_length", "bleu", "sentences", f"BLEU by source length, {test_set}", "words")
+
+
+def recall_by_frequency(rows: Sequence[ArmRow], test_set: str) -> Table | None:
+    """Return the recall of reference words in each range of frequencies in training, the mean over an arm's seeds.
+
+    In percent. The last line has the number of words. None if no run has such figures.
+    """
+    title = f"Recall of reference words by frequency in training (%), {test_set}"
+    return _by_range(rows, test_set, "by_frequency", "recall", "words", title, "times in training", scale=0.01)
+
+
+def _by_range(
+    rows: Sequence[ArmRow],
+    test_set: str,
+    key: str,
+    value: str,
+    count: str,
+    title: str,
+    corner: str,
+    scale: float = 1.0,
+) -> Table | None:
+    """Return a table of a figure that a test set has for each of several ranges.
+
+    Args:
+        rows: the arms.
+        test_set: the test set.
+        key: of the ranges in its scores.
+        value: key of the figure of a range, in units of ``scale``.
+        count: key of the number of sentences or words that the figure is taken over.
+        title: the table's heading.
+        corner: the heading of its first column.
+    """
     found = {
-        row.label: pd.DataFrame(parts).dropna(subset="bleu")
+        row.label: pd.DataFrame(parts).dropna(subset=value)
         for row in rows
-        if (parts := [part for run in row.finished for part in run.tests.get(test_set, {}).get("by_length") or []])
+        if (parts := [part for run in row.finished for part in run.tests.get(test_set, {}).get(key) or []])
     }
     if not found:
         return None
@@ -129,8 +162,8 @@ def bleu_by_length(rows: Sequence[ArmRow], test_set: str) -> Table | None:
         return None
     cells = []
     for label, frame in found.items():
-        means = frame.groupby("label")["bleu"].mean().reindex(ranges["label"])
+        means = frame.groupby("label")[value].mean().reindex(ranges["label"]) / scale
         cells.append([label, *(MISSING if pd.isna(mean) else f"{mean:.2f}" for mean in means)])
-    cells.append(["sentences", *(f"{count:,}" for count in ranges["sentences"])])
-    header = make_cells(["words", *ranges["label"]], cells)
-    return Table(f"BLEU by source length, {test_set}", header, rows=[row for row in rows if row.label in found])
+    cells.append([count, *(f"{total:,}" for total in ranges[count])])
+    header = make_cells([corner, *ranges["label"]], cells)
+    return Table(title, header, rows=[row for row in rows if row.label in found])

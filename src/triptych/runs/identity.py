@@ -16,7 +16,16 @@ NOT_IDENTIFYING = ("name", "output", "cache", "logger", "study", "jobs")
 """Keys that change where a run is kept, how it is shown, and beside which others it runs, but not what it computes."""
 DATA_LOCATION = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
-SCORING = ("search", "search_tokens", "length_edges", "suite_items", "metric", "test", "checkpoint.average")
+SCORING = (
+    "search",
+    "search_tokens",
+    "length_edges",
+    "frequency_edges",
+    "suite_items",
+    "metric",
+    "test",
+    "checkpoint.average",
+)
 """Keys that matter only after training."""
 BUDGET = (*SCORING, "budget", "scale")
 """Further keys that a training can differ in and have its first steps in common with others. ``scale`` is among them

@@ -72,6 +72,7 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
             chosen=chosen,
             search_tokens=config.search_tokens,
             length_edges=config.length_edges,
+            frequency_edges=config.frequency_edges,
             metrics=metrics,
             checkpoint=checkpoint,
         )

@@ -321,3 +321,19 @@ def test_bleu_over_parameters_has_a_point_a_run(tmp_path: Path) -> None:
     assert (list(points.x), list(points.y), points.mode) == ([2e6, 2e6], [20.0, 24.0], "markers")
     assert figure.layout.xaxis.type == "log"
     assert figures.bleu_by_parameters([ArmRow("x", "x", ())], "toy") is None
+
+
+def test_recall_by_frequency_is_averaged_over_seeds(tmp_path: Path) -> None:
+    def ranges(*recalls: float | None) -> list[dict[str, object]]:
+        bounds = [("0", 0, 1), ("1-5", 1, 6), ("6+", 6, None)]
+        return [
+            {"label": label, "low": low, "high": high, "words": 1200, "recall": recall}
+            for (label, low, high), recall in zip(bounds, recalls, strict=True)
+        ]
+
+    for seed, recalls in ((1, (0.0, 0.25, 0.9)), (2, (0.1, 0.5, 0.92))):
+        tests = {"toy": scores(by_frequency=ranges(*recalls))}
+        make_run(tmp_path, f"model=rnn,seed={seed}-0000000{seed}", seed=seed, tests=tests)
+    cells = rendered(tmp_path, "Recall of reference words by frequency in training (%), toy")
+    assert list(cells.columns) == ["times in training", "0", "1-5", "6+"]
+    assert cells.to_numpy().tolist() == [["rnn", "5.00", "37.50", "91.00"], ["words", "1,200", "1,200", "1,200"]]

@@ -36,6 +36,7 @@ def test_what_computes_the_same_is_the_same_run(override: str) -> None:
         "search_tokens=99",
         "length_edges=[9]",
         "suite_items=3",
+        "frequency_edges=[1]",
         "test=false",
     ],
 )
