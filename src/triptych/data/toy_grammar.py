@@ -36,10 +36,10 @@ def write_english(sentence: Sentence) -> str:
     words: list[str] = []
     for opening in (sentence.opening, sentence.question):
         words += opening.en.split() if opening else []
-    for position, (link, clause) in enumerate(_linked(sentence)):
+    for position, (link, clause) in enumerate(linked(sentence)):
         is_question = position == 0 and sentence.question is not None
         words += [*link.en.split(), *_clause_en(clause, is_question)]
-    return _finish(_article(words), "?" if sentence.question else ".")
+    return finish(_article(words), "?" if sentence.question else ".")
 
 
 def french_words(sentence: Sentence) -> list[str]:
@@ -47,22 +47,23 @@ def french_words(sentence: Sentence) -> list[str]:
     words: list[str] = []
     for opening in (sentence.opening, sentence.question):
         words += opening.fr.split() if opening else []
-    for link, clause in _linked(sentence):
+    for link, clause in linked(sentence):
         words += [*link.fr.split(), *_clause_fr(clause)]
     return words
 
 
 def write_french(words: list[str], sentence: Sentence) -> str:
     """Return the line of a sentence with these words, which ``spell`` has still to join."""
-    return _finish(spell(words), " ?" if sentence.question else ".")
+    return finish(spell(words), " ?" if sentence.question else ".")
 
 
-def _linked(sentence: Sentence) -> list[tuple[Phrase, Clause]]:
+def linked(sentence: Sentence) -> list[tuple[Phrase, Clause]]:
     """Return each clause with the link before it, which is empty for the first."""
     return list(zip((Phrase("", ""), *sentence.links), sentence.clauses, strict=True))
 
 
-def _finish(words: list[str], end: str) -> str:
+def finish(words: list[str], end: str) -> str:
+    """Return the line of a sentence's words, with a capital and a sign at its end."""
     line = " ".join(words).replace(" ,", ",")
     return line[0].upper() + line[1:] + end
 
