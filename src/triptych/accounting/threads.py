@@ -72,7 +72,7 @@ def leave_busy_cores(watch: CoreWatch) -> str | None:
 
     torch.set_num_threads(threads)
     return (
-        f"other programs keep {busy} of {cores} cores busy, so this one has {threads} "
+        f"other programs keep {busy} of {_cores_of_system()} cores busy, so this one has {threads} "
         f"{'thread' if threads == 1 else 'threads'}; {THREADS}={cores} overrules that."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -43,5 +44,5 @@ def main(argv: list[str]) -> int:
         else:
             for table in report.tables if arguments.all else report.main_tables:
                 print_table(table, console, whole=arguments.all)
-        print(report.write())
+        print(report.write(), file=sys.stderr if arguments.methods else sys.stdout)
     return 0

@@ -167,12 +167,14 @@ def _state(arm: Arm, run: StoredRun | None) -> str:
 
 
 def _unique(rows: Sequence[ArmRow]) -> list[ArmRow]:
-    """Distinguish rows that share a label by the name of their first run, or else by a number."""
+    """Distinguish rows that share a label by the name or the path of their first run, or else by a number."""
     counts = Counter(row.label for row in rows)
-    named = [
-        replace(row, label=f"{row.label} ({row.runs[0].name})") if counts[row.label] > 1 and row.runs else row
-        for row in rows
-    ]
+    named = []
+    for row in rows:
+        if counts[row.label] > 1 and row.runs:
+            run = row.runs[0]
+            row = replace(row, label=f"{row.label} ({run.name if run.name != row.label else run.id})")
+        named.append(row)
     numbers: Counter[str] = Counter()
     unique = []
     for row in named:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -116,7 +116,10 @@ class Report:
 
     @cached_property
     def _verdicts(self) -> Table | None:
-        return self.analysis.verdicts
+        if (table := self.analysis.verdicts) is None:
+            return None
+        converged = [] if self.study.series else setup.not_converged(self.rows)
+        return replace(table, lead=[*table.lead, *findings.later_claims(self.study), *converged])
 
     @cached_property
     def _scaling_tables(self) -> dict[str, Table]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -22,7 +23,24 @@ from triptych.reports.table import MISSING, Table, make_cells
 
 def costs(rows: Sequence[ArmRow]) -> Table:
     """Return what each arm cost: parameters, tokens, FLOPs, time and speed."""
-    return _tabulate("Costs", rows, cost_columns(runs_of(rows)))
+    table = _tabulate("Costs", rows, cost_columns(runs_of(rows)))
+    return replace(table, notes=[*table.notes, *unlike_hardware(rows)])
+
+
+def unlike_hardware(rows: Sequence[ArmRow]) -> list[str]:
+    """Return a sentence that names the arms by their threads or device, if times are not comparable for that."""
+    arms: dict[str, list[str]] = {}
+    for row in rows:
+        for run in row.finished:
+            train = (run.result or {}).get("train") or {}
+            threads = train.get("threads") if train.get("device") == "cpu" else None
+            device = f"{threads} thread{'s' if threads > 1 else ''}" if threads else train.get("device")
+            if device and row.label not in arms.setdefault(device, []):
+                arms[device].append(row.label)
+    if len(arms) < 2:
+        return []
+    named = "; ".join(f"{device}: {', '.join(labels)}" for device, labels in arms.items())
+    return [f"Times and tokens/s cannot be compared, since arms had different threads or devices. {named}."]
 
 
 def measures(rows: Sequence[ArmRow], test_set: str) -> Table:

@@ -172,15 +172,18 @@ def _design(comparisons: Comparisons, found: Sequence[Difference]) -> list[str]:
     if not found:
         return []
     known = any(difference.sentences is not None for difference in found)
-    sampled = "sentences (paired) and seeds" if known else "seeds; that of sentences is not stored"
+    sampled = "sentences (paired) and seeds" if known else "seeds (sentences are not resampled for this measure)"
     smallest = [difference.smallest_detectable() for difference in found]
     low, high = (f"{bound:.{measure.decimals}f}" for bound in (min(smallest), max(smallest)))
     margin = "" if measure.margin is None else f" Equivalent: two one-sided tests within ±{measure.margin:g}."
+    together = (
+        f" for all {comparisons.comparisons} differences together (Bonferroni)" if comparisons.comparisons > 1 else ""
+    )
     spread = f"{seeds.variance**0.5:.{measure.decimals + 1}f}"
     return [
         f"Interval: t with Satterthwaite's degrees of freedom over the variance of {sampled} (standard deviation of a "
-        f"seed {spread}, pooled over {seeds.arms} arms), at {1 - LEVEL:.0%} for all {comparisons.comparisons} "
-        f"differences together (Bonferroni).{margin}",
+        f"seed {spread}, pooled over {seeds.arms} arm{'s' if seeds.arms > 1 else ''}), at {1 - LEVEL:.0%}{together}."
+        f"{margin}",
         f"Smallest true difference that this design finds with a probability of {POWER:.0%}: "
         + (low if low == high else f"{low} to {high}")
         + f" {measure.unit}.",

@@ -70,7 +70,7 @@ def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> lis
     kind = "the reference" if base.arm == study.reference else "chosen as the best arm"
     better = "higher" if measure.higher_is_better else "lower"
     delta = f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better), before rounding."
-    return [*_stand_in(rows, measure, study), " ".join([delta, *explain_interval(rows, analysis, base)])]
+    return [*stand_in(rows, measure, study), " ".join([delta, *explain_interval(rows, analysis, base)])]
 
 
 def explain_interval(rows: Sequence[ArmRow], analysis: Analysis, base: ArmRow) -> list[str]:
@@ -89,10 +89,12 @@ def explain_interval(rows: Sequence[ArmRow], analysis: Analysis, base: ArmRow) -
     measure = compared.measure
     others = "seeds and test sentences" if all(one.sentences is not None for one in found) else "seeds"
     smallest = max(one.smallest_detectable() for one in found)
+    together = (
+        f" for all {compared.comparisons} differences in this measure together" if compared.comparisons > 1 else ""
+    )
     return [
-        f"Intervals: {1 - LEVEL:.0%} for all {compared.comparisons} differences in this measure together, over "
-        f"{others}; the variance between seeds is pooled over {compared.seeds.arms} "
-        f"arm{'s' if compared.seeds.arms > 1 else ''}.",
+        f"Intervals: {1 - LEVEL:.0%}{together}, over {others}; the variance between seeds is pooled over "
+        f"{compared.seeds.arms} arm{'s' if compared.seeds.arms > 1 else ''}.",
         f"Power: a true difference of {unsigned(smallest, measure)} {measure.unit} would be found with a probability "
         f"of {POWER:.0%}.",
     ]
@@ -106,7 +108,7 @@ def _name(rows: Sequence[ArmRow]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _stand_in(rows: Sequence[ArmRow], measure: Measure, study: Study) -> list[str]:
+def stand_in(rows: Sequence[ArmRow], measure: Measure, study: Study) -> list[str]:
     """Return which measure decides in place of the likelihood of the test set, if one does."""
     if study.primary != LIKELIHOOD or measure.key == TEST_NATS:
         return []
@@ -116,6 +118,13 @@ def _stand_in(rows: Sequence[ArmRow], measure: Measure, study: Study) -> list[st
     comparable = share_tokenizer(runs_of(rows))
     why = "" if comparable else " Losses of different tokenizers cannot be compared."
     return [f"{planned}{why} BLEU decides."]
+
+
+def later_claims(study: Study) -> list[str]:
+    """Return that the claims of a study are younger than its runs, if they are."""
+    if not (study.claims and study.claims_are_younger):
+        return []
+    return ["These runs are older than the claims, and than the choice of the measure that decides."]
 
 
 def explain_published(rows: Sequence[ArmRow], published: Published, reference: str | None) -> str:

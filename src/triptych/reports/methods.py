@@ -10,7 +10,8 @@ from typing import Any
 from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.columns import Column, average_seeds, cost_columns, is_shared
-from triptych.reports.findings import explain_interval
+from triptych.reports.details import unlike_hardware
+from triptych.reports.findings import explain_interval, stand_in
 from triptych.reports.setup import all_signatures, how_trained, how_translated
 from triptych.reports.stored_run import StoredRun
 from triptych.reports.study import Study
@@ -47,7 +48,7 @@ def methods(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> str:
         _sizes(rows),
         TRIALS,
         *(f"{name}: {signature}." for name, signature in all_signatures(runs)),
-        *_statistics(rows, analysis),
+        *_statistics(rows, analysis, study),
         _equality(rows),
         _versions(runs),
     ]
@@ -150,8 +151,10 @@ def _equality(rows: Sequence[ArmRow]) -> str:
         values = [line.get(key, math.nan) for line in lines]
         if any(math.isnan(value) or value <= 0 for value in values):
             continue
+        if key == "seconds" and unlike_hardware(rows):
+            continue
         if is_shared(lines, key):
-            equal.append(name)
+            equal.append(f"{name} ({values[0]:,.0f})" if key.startswith("tokens") else name)
         else:
             unequal.append(f"{name} (the largest is {_ratio(max(values) / min(values))} the smallest)")
     parts = [f"Equal for all configurations: {_listed(equal)}." if equal else ""]
@@ -164,13 +167,16 @@ def _ratio(ratio: float) -> str:
     return f"{100 * (ratio - 1):.2g}% above" if ratio < 1.1 else f"{ratio:.2f} times"
 
 
-def _statistics(rows: Sequence[ArmRow], analysis: Analysis) -> list[str]:
+def _statistics(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> list[str]:
     """Return which measure decides, and how the intervals of its differences were made."""
     measure = analysis.primary
     base = analysis.base(measure) if measure else None
     if measure is None or base is None:
         return []
-    lines = [f"Primary outcome: {measure.title} ({measure.unit}), compared with {base.label}."]
+    lines = [
+        *stand_in(rows, measure, study),
+        f"Primary outcome: {measure.title} ({measure.unit}), compared with {base.label}.",
+    ]
     found = explain_interval(rows, analysis, base)
     if not found:
         return [

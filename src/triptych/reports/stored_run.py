@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from statistics import geometric_mean
 from typing import Any
 
@@ -114,8 +114,9 @@ class StoredRun(ABC):
 
     @property
     def training(self) -> str:
-        """The name of the run whose training gave the weights: this one, unless it took those of another."""
-        return (self.result or {}).get("weights_of") or self.name
+        """Identifies the training that gave the weights: that of this run, unless it took those of another one."""
+        name = (self.result or {}).get("weights_of") or self.name
+        return str(PurePosixPath(self.id).parent / name)
 
     @property
     def tests(self) -> dict[str, dict[str, Any]]:

@@ -67,6 +67,7 @@ class Study:
         margin: the difference within which arms count as equivalent, in its unit; None for the measure's own.
         claims: the claims that it tests.
         series: the key of the override whose values name its series, if it is a study of scaling.
+        claims_are_younger: whether its runs were trained before the claims and the primary measure were written.
     """
 
     name: str | None
@@ -77,6 +78,7 @@ class Study:
     margin: float | None = None
     claims: tuple[Claim, ...] = ()
     series: str | None = None
+    claims_are_younger: bool = False
 
 
 def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Study:
@@ -114,6 +116,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         primary=declared.get("primary") or LIKELIHOOD,
         margin=declared.get("margin"),
         claims=read_claims(declared, reference),
+        claims_are_younger=declared is not named,
         series=declared.get("series"),
     )
 

@@ -20,7 +20,7 @@ from triptych.errors import UserError
 from triptych.evaluation.word_recall import training_counts
 
 SIZES = {"train": 20_000, "validation": 200, "test": 200, "test_long": 20}
-LIMITS = {"max_length": None, "max_length_ratio": None}
+LIMITS = {"max_length": None, "max_length_ratio": None, "join": None}
 
 
 @pytest.fixture(scope="module")

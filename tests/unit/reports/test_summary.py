@@ -52,7 +52,7 @@ def test_a_study_of_seeds(tmp_path: Path) -> None:
     assert any(
         note.startswith(
             "Δ is the difference from base, the reference, in nats a token (lower is better), before rounding. "
-            "Intervals: 95% for all"
+            "Intervals: 95%, over seeds"
         )
         for note in notes
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ import numpy as np
 from scipy import stats
 
 from triptych.reports.statistics.difference import LEVEL, Interval
+
+ATTEMPTS = 10
+"""Most attempts to find an interval: SciPy searches for its bounds by an integral over random numbers."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,27 @@ def dunnett(
         seed: the seed of the integration by random numbers.
 
     Returns:
-        A result for each arm; none if no value repeats, so that there is no variance to test with.
+        A result for each arm; none if no value repeats, so that there is no variance to test with, or if SciPy found
+        no interval in ``ATTEMPTS`` attempts.
     """
     samples = [np.asarray(values, dtype=np.float64) for values in arms.values()]
     if not samples or all(len(values) < 2 for values in [*samples, control]):
         return {}
     if all(np.ptp(values) == 0 for values in [*samples, np.asarray(control)]):
         return {}
-    found = stats.dunnett(*samples, control=np.asarray(control), rng=np.random.default_rng(seed))
-    bounds = found.confidence_interval(1 - LEVEL)
+    found = bounds = None
+    generator = np.random.default_rng(seed)
+    for _ in range(ATTEMPTS):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            found = stats.dunnett(*samples, control=np.asarray(control), rng=generator)
+            try:
+                bounds = found.confidence_interval(1 - LEVEL)
+                break
+            except UserWarning:  # the search for the interval did not converge; it depends on the random numbers
+                continue
+    if found is None or bounds is None:
+        return {}
     return {
         label: DunnettResult(float(values.mean() - np.mean(control)), Interval(float(low), float(high)), float(p))
         for label, values, low, high, p in zip(arms, samples, bounds.low, bounds.high, found.pvalue, strict=True)

@@ -9,6 +9,7 @@ import pytest
 from made_runs import REFERENCES, spoilt
 from sacrebleu.metrics.bleu import BLEU
 from scipy import stats
+from scipy.optimize import brentq
 
 from triptych.evaluation.bleu_statistics import bleu_statistics
 from triptych.evaluation.metrics import corpus_scores
@@ -76,6 +77,18 @@ def test_seeds_are_no_observations() -> None:
     assert randomized_p(ours, ours, 1000, 1) == 1.0
 
 
+def solved_dunnett_bound(*, arms: int, seeds: int) -> float:
+    """Return the critical value of Dunnett's test of equal groups, from the multivariate t distribution."""
+    shape = np.full((arms - 1, arms - 1), 0.5) + 0.5 * np.eye(arms - 1)
+    law = stats.multivariate_t(shape=shape, df=arms * (seeds - 1), seed=1)
+
+    def beyond(bound: float) -> float:
+        limits = np.full(arms - 1, bound)
+        return float(law.cdf(limits, lower_limit=-limits, maxpts=200_000) - 0.95)
+
+    return float(brentq(beyond, 1, 10, xtol=1e-3))
+
+
 def test_dunnetts_test_is_scipys() -> None:
     arms = {"a": [1.0, 2.0, 3.0], "b": [4.0, 6.0, 5.5]}
     control = [1.0, 1.5, 0.5]
@@ -85,4 +98,8 @@ def test_dunnetts_test_is_scipys() -> None:
     assert found["b"].estimate == pytest.approx(15.5 / 3 - 1)
     assert found["b"].interval.low < found["b"].estimate < found["b"].interval.high
     assert dunnett({"a": [1.0], "b": [2.0]}, [3.0], seed=1) == {}
+    arms = {name: [place, place + 1.0] for place, name in enumerate("abc")}  # SciPy's first attempt does not converge
+    widths = [result.interval.high - result.interval.low for result in dunnett(arms, [0.0, 1.0], seed=12345).values()]
+    expected = 2 * solved_dunnett_bound(arms=4, seeds=2) * np.sqrt(0.5)
+    assert widths == pytest.approx([expected] * 3, rel=0.01)
     assert dunnett({"a": [1.0, 1.0]}, [3.0, 3.0], seed=1) == {}
