@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT
 
 from triptych.reports.build import report
+from triptych.reports.equal_table import TITLE
 
 HOMES = sorted((ROOT / "experiments").glob("*/results/*/archive.json"))
 BLOCK = re.compile(r"<!-- (\w[\w .]*): written by triptych report -->\n\n(.*?)\n<!-- end of \1 -->", re.DOTALL)
@@ -55,7 +56,11 @@ def test_the_tables_of_a_page_are_its_reports(path: Path) -> None:
         "best",
         "orders",
         "diverged",
+        "equal",
     }
+    if f"equal {scale}" in found:
+        text = (path.parent / "report.md").read_text(encoding="utf-8")
+        assert found[f"equal {scale}"] == text.partition(f"## {TITLE}\n\n")[2].partition("\n- ")[0]
 
 
 def test_the_readmes_table_is_its_reports() -> None:

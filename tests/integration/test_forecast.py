@@ -24,6 +24,7 @@ from triptych.contract.batch import Batch
 from triptych.data.batching import Stream
 from triptych.layers import sequence_layout as packing
 from triptych.runs import speeds
+from triptych.runs.measured_speeds import read_speeds
 from triptych.sweeps.forecast import UTILISATION, estimate, forecast_arms, notes
 from triptych.sweeps.measure import measured_speed
 from triptych.training.build import build_parts
@@ -147,3 +148,32 @@ def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.
     found = measured_speed(config, parts, 4)
     steps = [int(window.tokens.sum()) for window in islice(parts.data.stream.windows(), 4)]
     assert found == statistics.median(steps[1:])
+
+
+def test_speeds_of_arms_alone_are_kept_for_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [
+        "forecast",
+        *SMOKE,
+        f"cache={tmp_path / 'cache'}",
+        "model=rnn_luong,lm4mt",
+        "--speeds",
+        "new/speeds.json",
+    ]
+    monkeypatch.setattr("triptych.sweeps.alone.CoreWatch.busy_cores", lambda watch: 0)
+    done = triptych(*command, "-m", "--measure", "4", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = read_speeds(tmp_path / "new")
+    assert found is not None
+    assert list(found.arms) == ["rnn_luong", "lm4mt"], "as reports call them"
+    assert (found.steps, found.precision) == (4, "32-true")
+    shown = {line.split()[0]: line.split() for line in done.stdout.splitlines() if "=" in line}
+    for name, speed in found.arms.items():
+        (line,) = (cells for label, cells in shown.items() if label.endswith(name))
+        assert line[-1] == f"{speed.tokens_per_second:,.0f}"
+        assert line[1] == f"{speed.parameters / 1e6:.2f}"
+    done = triptych(*command, cwd=tmp_path)
+    assert done.stderr == "triptych: --speeds keeps what was measured here; add --measure 60.\n"
+    monkeypatch.setattr("triptych.sweeps.alone.CoreWatch.busy_cores", lambda watch: 1)
+    done = triptych(*command, "--measure", "4", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "other programs keep 1 of its cores busy; wait until they have ended" in done.stderr

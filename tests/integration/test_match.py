@@ -13,7 +13,7 @@ from hydra.utils import instantiate
 
 from triptych.accounting.flops import training_flops
 from triptych.accounting.parameters import count_parameters
-from triptych.config.composition import compose_unchecked
+from triptych.config.composition import compose_run, compose_unchecked
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
 from triptych.training.match import TOLERANCE, matched_sizes, nearest_size, reference_model
@@ -99,3 +99,26 @@ def test_what_cannot_be_matched(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nearest(wanted: int) -> None:
     found = nearest_size(lambda size: size**2, wanted)
     assert abs(found**2 - wanted) == min(abs(size**2 - wanted) for size in range(1, 300))
+
+
+@pytest.mark.parametrize("model", ["rnn_tiny", "lm4mt_tiny"])
+def test_a_multiple_of_the_reference(model: str) -> None:
+    given = ["match=parameters", "match.reference=transformer_tiny", "+match.times=2.633", f"model={model}"]
+    run_config = compose_unchecked(["scale=smoke", *given])
+    reference = reference_model(run_config)
+    assert reference is not None
+    vocabulary = pieces(PIECES["tiny"])
+    sizes = matched_sizes(run_config.config, reference, vocabulary, LENGTHS)
+    with torch.device("meta"):
+        ours, theirs = (
+            count_parameters(instantiate(one, vocabulary=vocabulary, **more)).non_embedding
+            for one, more in ((run_config.config.model, sizes), (reference, {}))
+        )
+    assert ours / theirs == pytest.approx(2.633, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("key", ["times", "budget_times"])
+def test_a_multiple_is_a_number_above_0(key: str) -> None:
+    for value in ("0", "much"):
+        with pytest.raises(UserError, match=rf"match\.{key}={value} must be a number above 0"):
+            compose_run(["scale=smoke", "match=parameters", f"+match.{key}={value}"])

@@ -19,6 +19,7 @@ QUICK = ("schedule", "zero_shot")
 PUBLISHED = {
     "architectures": {"rnn_luong", "transformer", "lm4mt"},
     "decoding": {f"search.beam_size=4 search.length_penalty=0.6 checkpoint.average={n}" for n in (1, 5)},
+    "fair": {"transformer", "rnn_luong_published", "lm4mt_published", "lm4mt_decayed_published"},
     "lm4mt_loss": {"encoder_decoder", "translation", "decayed"},
     "normalization": {"post", "post_without_warmup", "pre_without_warmup"},
     "rnn_attention": {"none", "bahdanau", "luong_dot", "luong_concat", "luong_input_feeding"},

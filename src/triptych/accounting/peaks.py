@@ -7,6 +7,7 @@ import functools
 import platform
 import re
 import time
+from pathlib import Path
 
 import torch
 
@@ -23,6 +24,8 @@ DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
     ("V100", 125e12, "NVIDIA V100 SXM2 datasheet, fp16"),
 )
 """Part of a device's name, its dense peak in FLOP/s, and the source of the figure; the first match counts."""
+CPU_INFO = Path("/proc/cpuinfo")
+"""Where Linux describes the processor."""
 
 
 def device_name(device: torch.device | str) -> str:
@@ -31,6 +34,12 @@ def device_name(device: torch.device | str) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{device.type} {platform.machine()}, {torch.get_num_threads()} threads"
+
+
+def processor_name() -> str | None:
+    """Return the model of this machine's processor; None where the system does not tell."""
+    lines = CPU_INFO.read_text(encoding="utf-8").splitlines() if CPU_INFO.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), None)
 
 
 def peak_flops(device: torch.device | str, precision: str = "32-true") -> tuple[float, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 THREADS = "OMP_NUM_THREADS"
@@ -14,6 +15,8 @@ CPU_TIMES = Path("/proc/stat")
 """Time that each core of a Linux machine has spent on what, in ticks of the clock since it was started."""
 BUSY_TICKS = (0, 2, 5, 6)
 """Columns of ``CPU_TIMES`` that count as work: user, system and interrupts, but nothing of low priority."""
+ALL_TICKS = (0, 1, 2, 5, 6)
+"""The same with work of low priority."""
 SHORTEST_WATCH = 0.5
 """Least seconds for which other programs are watched: their starts and other short work do not count."""
 
@@ -33,10 +36,15 @@ def available_cores() -> int:
 
 
 class CoreWatch:
-    """What the cores of this process do from now on, to tell how many of them other programs keep busy."""
+    """What the cores of this process do from now on, to tell how many of them other programs keep busy.
 
-    def __init__(self) -> None:
-        self._start, self._others = time.monotonic(), _busy_seconds() - _own_seconds()
+    Args:
+        columns: of ``CPU_TIMES``, what counts as work.
+    """
+
+    def __init__(self, columns: Sequence[int] = BUSY_TICKS) -> None:
+        self._columns = columns
+        self._start, self._others = time.monotonic(), _busy_seconds(columns) - _own_seconds()
 
     def busy_cores(self) -> int:
         """Return how many cores other programs have kept busy since the watch began, after ``SHORTEST_WATCH`` at least.
@@ -44,7 +52,7 @@ class CoreWatch:
         0 where the system does not tell.
         """
         time.sleep(max(0.0, SHORTEST_WATCH - (time.monotonic() - self._start)))
-        worked = _busy_seconds() - _own_seconds() - self._others
+        worked = _busy_seconds(self._columns) - _own_seconds() - self._others
         return max(0, round(worked / (time.monotonic() - self._start)))
 
 
@@ -77,13 +85,13 @@ def leave_busy_cores(watch: CoreWatch) -> str | None:
     )
 
 
-def _busy_seconds() -> float:
+def _busy_seconds(columns: Sequence[int]) -> float:
     """Return the time that the cores of this process have worked since the machine was started."""
     if not CPU_TIMES.exists():
         return 0.0
     own = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     lines = [line.split() for line in CPU_TIMES.read_text(encoding="ascii").splitlines()]
-    ticks = sum(int(times[column]) for name, *times in lines if name in own for column in BUSY_TICKS)
+    ticks = sum(int(times[column]) for name, *times in lines if name in own for column in columns)
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
@@ -11,9 +12,13 @@ from rich.console import Console
 from triptych.commands.arguments import overrides_of
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import MULTIRUN
+from triptych.files import require_folder
 from triptych.reports.columns import time_unit
+from triptych.reports.labels import label_arms
 from triptych.reports.table import Table, make_cells
 from triptych.reports.terminal import print_table
+from triptych.runs.measured_speeds import write_speeds
+from triptych.sweeps.alone import JOBS, refuse_company, speeds_of
 from triptych.sweeps.forecast import Estimate, figures, forecast_arms, notes
 
 
@@ -30,10 +35,24 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--measure", type=int, metavar="N", help="train each arm for N steps to know its speed on this machine"
     )
+    parser.add_argument(
+        "--speeds",
+        type=Path,
+        metavar="FILE",
+        help="write the measured speeds to FILE, for reports that compare arms at equal seconds",
+    )
     options, rest = parser.parse_known_args(arguments)
     with overrides_of("forecast", rest) as overrides:
         choose_threads()
-        arms = forecast_arms([one for one in overrides if one not in MULTIRUN], options.device, options.measure)
+        given = [one for one in overrides if one not in MULTIRUN]
+        if options.speeds:
+            refuse_company(options.measure)
+            require_folder(options.speeds.parent)
+            given.append(JOBS)
+        arms = forecast_arms(given, options.device, options.measure)
+        if options.speeds:
+            names = label_arms([[one for one in arm.overrides if not one.startswith("seed=")] for arm in arms], None)
+            write_speeds(options.speeds, speeds_of(arms, names, options.measure))
     print_table(Table("Forecast", table(arms), notes(arms, options.device, options.measure)), Console())
     return 0
 

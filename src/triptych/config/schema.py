@@ -112,6 +112,8 @@ class Study:
             study without. Arms of a series differ in size and budget; the report fits a power law to each series.
         claims: the claims that the study tests.
         untested: the published claims that it does not test.
+        equal: meanings of equal under which the arms are compared (``config.equal.MEANINGS``).
+        stand_ins: further meanings, by name: for some arms, the arm that stands in for each under that meaning.
     """
 
     name: str | None = None
@@ -123,6 +125,8 @@ class Study:
     margin: float | None = None
     claims: list[Claim] = field(default_factory=list)
     untested: list[Untested] = field(default_factory=list)
+    equal: list[str] = field(default_factory=list)
+    stand_ins: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 @dataclass

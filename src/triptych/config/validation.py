@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych import kernels
 from triptych.config.claims import check_claim
+from triptych.config.equal import check_equal
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
@@ -80,6 +81,7 @@ def check(config: DictConfig) -> None:
     check_types(config)
     _check_budget(config)
     _check_numbers(config)
+    _check_match(config)
     _check_checkpoints(config)
     _check_trainer(config)
     for claim in config.study.claims:
@@ -92,6 +94,7 @@ def check(config: DictConfig) -> None:
             baseline_test_set=claim.baseline_test_set,
             published=claim.published,
         )
+    check_equal(config.study.equal, map(str, config.study.stand_ins))
     require_one_best("search", config.search)
     require_one_best("validation.search", config.validation.search)
     if config.validation.search.get("length_penalty") == TUNED:
@@ -196,6 +199,12 @@ def _check_jobs(jobs: Any) -> None:
 def _require_count(key: str, value: Any) -> None:
     if not isinstance(value, int) or value < 1:
         raise UserError(f"{key}={value} must be an integer of at least 1.")
+
+
+def _check_match(config: DictConfig) -> None:
+    for key, value in (config.match or {}).items():
+        if key in ("times", "budget_times") and not (isinstance(value, int | float) and value > 0):
+            raise UserError(f"match.{key}={value} must be a number above 0.")
 
 
 def _check_checkpoints(config: DictConfig) -> None:

@@ -8,6 +8,8 @@ A folder is an archive if it holds these files:
 - ``translations/<test set>.jsonl.gz``: a line for each sentence, with its source (if known), its reference and the
   translations by run, and ``scores``: by name and run, figures of the sentence such as ``nats``. Readers ignore other
   keys.
+
+It may also hold ``speeds.json``: how fast its arms train alone on a machine (``runs.measured_speeds``).
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from triptych.reports.archive import (
 )
 from triptych.reports.stored_run import StoredRun, TranslatedText, test_sets
 from triptych.runs.identity import display_overrides
+from triptych.runs.measured_speeds import SPEEDS_FILE
 from triptych.sweeps.arms import Arm
 
 REPORT_FILES = tuple(f"report.{ending}" for ending in ("md", "tex", "csv", "html"))
@@ -58,6 +59,9 @@ def write_archive(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], 
     with replacing(home) as beside:
         (beside / "translations").mkdir(parents=True)
         _write_files(beside, arms, ordered)
+        for place in (home, folder):  # of a sweep, or measured later for what is kept
+            if (place / SPEEDS_FILE).is_file():
+                shutil.copyfile(place / SPEEDS_FILE, beside / SPEEDS_FILE)
         aside = beside.with_name(f"{beside.name}.old")
         if home.exists():
             home.rename(aside)
@@ -72,7 +76,7 @@ def _refuse_foreign(home: Path) -> None:
             f"{home} was kept by a version of triptych before 0.2.0, in a form that triptych {triptych.__version__} "
             "does not replace; delete it, or give --keep another folder."
         )
-    known = {ARCHIVE_FILE, *REPORT_FILES, *Archive(home).files} if is_archive(home) else set()
+    known = {ARCHIVE_FILE, SPEEDS_FILE, *REPORT_FILES, *Archive(home).files} if is_archive(home) else set()
     found = (path.relative_to(home).as_posix() for path in sorted(home.rglob("*")) if not path.is_dir())
     foreign = next((path for path in found if path not in known), "" if home.is_dir() else home.name)
     if foreign:

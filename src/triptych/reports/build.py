@@ -12,12 +12,24 @@ import plotly.graph_objects as go
 
 from triptych.errors import UserError
 from triptych.files import replacing
-from triptych.reports import details, figures, findings, formats, latex, methods, scaling_tables, setup, suites
+from triptych.reports import (
+    amount_figure,
+    details,
+    figures,
+    findings,
+    formats,
+    latex,
+    methods,
+    scaling_tables,
+    setup,
+    suites,
+)
 from triptych.reports.analysis import Analysis
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
 from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
 from triptych.reports.divergence import tabulate_diverged
+from triptych.reports.equal_table import tabulate_equal
 from triptych.reports.grid import Grid, MeasuredGrid, find_grid, tabulate_best, tabulate_grid, tabulate_orders
 from triptych.reports.page import build_page
 from triptych.reports.published import Published, read_published
@@ -30,6 +42,7 @@ from triptych.reports.study import Study, find_study, subfolders
 from triptych.reports.study_page import write_tables
 from triptych.reports.summary import summarize
 from triptych.reports.table import Table
+from triptych.runs.measured_speeds import MeasuredSpeeds, read_speeds
 from triptych.sweeps.arms import LEFT_OUT, Arm
 
 
@@ -43,6 +56,7 @@ class Report:
         study: the study that they belong to.
         published: the figures that the literature reports for the study.
         missing: the arms that have no row, a sentence each.
+        speeds: how fast the arms train alone on a machine, if that was measured.
     """
 
     folder: Path
@@ -50,6 +64,7 @@ class Report:
     study: Study
     published: Published
     missing: list[str]
+    speeds: MeasuredSpeeds | None = None
 
     @property
     def runs(self) -> list[StoredRun]:
@@ -76,8 +91,9 @@ class Report:
 
     @cached_property
     def main_tables(self) -> list[Table]:
-        """The tables that a terminal shows: the summary, the verdicts on a study's claims, and how series scale."""
-        return [self._summary, *([self._verdicts] if self._verdicts else []), *self._scaling_tables.values()]
+        """The tables that a terminal shows: summary, verdicts on claims and by meaning of equal, scaling."""
+        verdicts = [table for table in (self._verdicts, self._equal) if table]
+        return [self._summary, *verdicts, *self._scaling_tables.values()]
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -155,6 +171,10 @@ class Report:
         }
 
     @cached_property
+    def _equal(self) -> Table | None:
+        return tabulate_equal(self.study, self.rows, self.speeds)
+
+    @cached_property
     def _measures(self) -> dict[str, Table]:
         """The table of measures of each test set."""
         return {name: details.measures(self.rows, name) for name in test_sets(self.runs)}
@@ -177,6 +197,8 @@ class Report:
         if self.scaling:
             drawn.append(("Loss by training FLOPs", loss_by_flops(self.scaling)))
         drawn += [(title, figures.validation(self.rows, metric)) for metric, (title, _) in figures.METRICS.items()]
+        if self._equal:
+            drawn.append((amount_figure.TITLE, amount_figure.loss_by_amount(self.rows, self.speeds)))
         for name in test_sets(self.runs):
             drawn.append((f"BLEU by parameters, {name}", figures.bleu_by_parameters(self.rows, name)))
             drawn.append((f"BLEU by source length, {name}", figures.bleu_by_length(self.rows, name)))
@@ -217,6 +239,7 @@ class Report:
         return {
             "summary": self._summary,
             "verdicts": self._verdicts,
+            "equal": self._equal,
             **measures,
             **self._scaling_tables,
             **self._grid_tables,
@@ -292,4 +315,4 @@ def _build(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], unequal
     ]
     if below := find_sweeps_below(folder):
         missing.append(f"Sweeps lie below this folder ({', '.join(below)}); their arms without a run are not shown.")
-    return Report(folder, rows, study, published, missing)
+    return Report(folder, rows, study, published, missing, read_speeds(folder))

@@ -149,7 +149,8 @@ def _stream_settings(run: StoredRun) -> list[Any]:
     """Return everything that determines a run's stream of batches except its seed."""
     result = run.result or {}
     fingerprints = [(result.get(key) or {}).get("fingerprint") for key in ("data", "tokenizer")]
-    return [*fingerprints, run.config.get("batch"), run.config.get("budget")]
+    times = (run.config.get("match") or {}).get("budget_times")
+    return [*fingerprints, run.config.get("batch"), run.config.get("budget"), times]
 
 
 def _streams_begin_alike(one: StoredRun, other: StoredRun) -> bool:

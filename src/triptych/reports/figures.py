@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -118,9 +118,20 @@ def validation(rows: Sequence[ArmRow], metric: str) -> go.Figure | None:
     if not figure.data:
         return None
     style_axes(figure, x=PROGRESS["step"][1], y=title)
+    add_buttons(figure, {PROGRESS[name]: values for name, values in axes.items()})
+    return figure
+
+
+def add_buttons(figure: go.Figure, axes: Mapping[tuple[str, str], Sequence[Sequence[float]]]) -> None:
+    """Add buttons that switch a figure between several horizontal axes.
+
+    Args:
+        figure: the figure.
+        axes: for each button and title of its axis, the positions of the points of every trace.
+    """
     buttons = [
-        {"label": button, "method": "update", "args": [{"x": axes[name]}, {"xaxis.title.text": axis}]}
-        for name, (button, axis) in PROGRESS.items()
+        {"label": button, "method": "update", "args": [{"x": values}, {"xaxis.title.text": axis}]}
+        for (button, axis), values in axes.items()
     ]
     menu = {"type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"}
     figure.update_layout(
@@ -128,7 +139,6 @@ def validation(rows: Sequence[ArmRow], metric: str) -> go.Figure | None:
             {**menu, "buttons": buttons, "bgcolor": "rgba(0,0,0,0)", "bordercolor": GRID, "font": {"color": GREY}}
         ]
     )
-    return figure
 
 
 def over_grid(found: MeasuredGrid) -> go.Figure | None:

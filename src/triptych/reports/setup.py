@@ -162,7 +162,10 @@ def _budget(run: StoredRun) -> str:
     """Return a run's budget and batch in words, such as ``1,200 steps, 4,096 padded tokens a batch``."""
     given = {key: value for key, value in (run.config.get("budget") or {}).items() if value is not None}
     batch = run.config.get("batch") or {}
-    parts = [f"{value:.3g} FLOPs" if key == "flops" else f"{value:,} {key}" for key, value in given.items()]
+    times = (run.config.get("match") or {}).get("budget_times")
+    multiple = "" if times is None else f"{times:g} times "
+    units = (f"{value:.3g} FLOPs" if key == "flops" else f"{value:,} {key}" for key, value in given.items())
+    parts = [f"{multiple}{unit}" for unit in units]
     parts += [f"{batch['tokens']:,} padded tokens a batch"] if "tokens" in batch else []
     parts += [f"{batch['accumulate']} batches a step"] if batch.get("accumulate", 1) > 1 else []
     return ", ".join(parts)

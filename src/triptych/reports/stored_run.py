@@ -139,6 +139,24 @@ class StoredRun(ABC):
         recipe = _without_seed({**identifying, "data": text})
         return json.dumps([model, data, recipe], sort_keys=True, default=str)
 
+    def logged(self, *columns: str) -> list[pd.DataFrame]:
+        """Return what was logged under some names: a table for each, with columns ``step`` (rising) and ``value``.
+
+        Raises:
+            UserError: the metrics cannot be read.
+        """
+        try:
+            metrics = self.metrics().reindex(columns=["step", *columns])
+            metrics = metrics.replace("", np.nan).astype("float64")
+        except ValueError as error:
+            raise UserError(f"the metrics of {self.origin} cannot be read ({error}); {self.remedy}.") from error
+        tables = []
+        for column in columns:
+            # A resumed run repeats the steps since its last checkpoint: the later row is the one that counted.
+            found = metrics[["step", column]].dropna().drop_duplicates("step", keep="last")
+            tables.append(found.sort_values("step", ignore_index=True).rename(columns={column: "value"}))
+        return tables
+
     def curve(self, metric: str) -> pd.DataFrame:
         """Return the course of a validation metric, ``loss`` or ``bleu``.
 
@@ -150,27 +168,21 @@ class StoredRun(ABC):
         Raises:
             UserError: the metrics cannot be read.
         """
-        column = f"validation/{metric}"
-        try:
-            metrics = self.metrics().reindex(columns=["step", "train/tokens", column])
-            metrics = metrics.replace("", np.nan).astype("float64")
-        except ValueError as error:
-            raise UserError(f"the metrics of {self.origin} cannot be read ({error}); {self.remedy}.") from error
-        # A resumed run repeats the steps since its last checkpoint: the later row is the one that counted.
-        logged = metrics.dropna(subset=["step", "train/tokens"]).drop_duplicates("step", keep="last")
-        logged = logged.sort_values("step")
-        curve = metrics.dropna(subset=["step", column]).drop_duplicates("step", keep="last")
-        curve = curve.sort_values("step", ignore_index=True)
-        tokens = np.interp(curve["step"], [0, *logged["step"]], [0, *logged["train/tokens"]]) if len(logged) else np.nan
+        logged, curve = self.logged("train/tokens", f"validation/{metric}")
         train = (self.result or {}).get("train") or {}
-        share = tokens / (train["tokens_src"] + train["tokens_tgt"]) if train else np.nan
+        total = train["tokens_src"] + train["tokens_tgt"] if train else np.nan
+        known = dict(zip(logged["step"], logged["value"], strict=True)) if len(logged) else {}
+        if known and train and train["steps"] > max(known):  # the last steps of a training are not logged
+            known[train["steps"]] = total
+        tokens = np.interp(curve["step"], [0, *known], [0, *known.values()]) if known else np.nan
+        share = tokens / total
         return pd.DataFrame(
             {
                 "step": curve["step"].astype("int64"),
                 "tokens": tokens,
                 "flops": share * train.get("flops", np.nan),
                 "hours": share * train.get("seconds", np.nan) / 3600,
-                "value": curve[column],
+                "value": curve["value"],
             }
         )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from triptych.config.claims import check_claim
+from triptych.config.equal import check_equal
 from triptych.config.search_path import conf_dir
 from triptych.errors import UserError, require_one_of
 from triptych.reports.measures import LIKELIHOOD
@@ -68,6 +69,8 @@ class Study:
         claims: the claims that it tests.
         series: the key of the override whose values name its series, if it is a study of scaling.
         claims_are_younger: whether its runs were trained before the claims and the primary measure were written.
+        equal: the meanings of equal under which the arms are compared.
+        stand_ins: further meanings, by name: for some arms, the arm that stands in for each.
     """
 
     name: str | None
@@ -79,6 +82,8 @@ class Study:
     claims: tuple[Claim, ...] = ()
     series: str | None = None
     claims_are_younger: bool = False
+    equal: tuple[str, ...] = ()
+    stand_ins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Study:
@@ -88,7 +93,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     of the study's present file.
 
     Raises:
-        UserError: the arms belong to several studies, their study varies what no study may vary, or a claim is wrong.
+        UserError: the arms belong to several studies, their study varies what no study may vary, or a claim or a
+            meaning of equal is wrong.
     """
     nodes = [run.config.get("study") or {} for run in runs]
     names = {arm.study for arm in arms} or {node["name"] for node in nodes if node.get("name")}
@@ -102,12 +108,16 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         return Study(None, None, frozenset(), ())
     name = next(iter(names), None) or (study_folder(folder).name if is_result(folder) else None)
     own = [node for node in nodes if node.get("name") == next(iter(names), None)]
+    if names and not own:  # every run was adopted
+        own = [present_node(name)]
     varies = own[0].get("varies") or () if own else ()
     for what in varies:
         require_one_of(VARIABLE, "study", varies=what)
     reference = own[0].get("reference") if own else None
     named = own[0] if own and names else {}
     declared = present_node(name) if named and "claims" not in named else named
+    equal, stand_ins = tuple(declared.get("equal") or ()), declared.get("stand_ins") or {}
+    check_equal(equal, stand_ins)
     return Study(
         name=name,
         reference=reference,
@@ -118,6 +128,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         claims=read_claims(declared, reference),
         claims_are_younger=declared is not named,
         series=declared.get("series"),
+        equal=equal,
+        stand_ins=stand_ins,
     )
 
 

@@ -55,6 +55,7 @@ class Estimate:
         averaged: bytes of the average of the last checkpoints.
         seconds: of training.
         measured: whether the speed was measured; otherwise it follows from ``UTILISATION``.
+        precision: Lightning's name of the training precision.
         jobs: arms of the sweep that would run at a time.
         trunk: hash of its training without the budget, if it shares its first steps with larger budgets.
         trunk_steps: how many those are.
@@ -73,6 +74,7 @@ class Estimate:
     averaged: int
     seconds: float
     measured: bool
+    precision: str
     jobs: int = 1
     trunk: str | None = None
     trunk_steps: int = 0
@@ -176,6 +178,7 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
         measured=known is not None,
         trunk=trunk,
         trunk_steps=shared,
+        precision=str(config.strategy.precision),
     )
 
 

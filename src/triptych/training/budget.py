@@ -19,6 +19,7 @@ def total_steps(
     epochs: int | None,
     tokens: int | None,
     flops: float | None,
+    times: float,
     model: TranslationModel,
     autoencode: Callable[[float], float],
 ) -> int:
@@ -31,17 +32,18 @@ def total_steps(
         tokens: source and target tokens; the step that reaches them is the last.
         flops: FLOPs of forward and backward passes, as ``accounting.training_flops`` counts them; the step that reaches
             them is the last.
+        times: multiple of the budget that is trained for, at least one step of it.
         model: model to train.
         autoencode: lambda of the loss, by progress. Where it is 0, the model does not compute source predictions.
     """
     if steps is not None:
-        return steps
+        return max(1, round(times * steps))
     if epochs is not None:
-        return epochs * stream.epoch_steps
+        return max(1, round(times * epochs * stream.epoch_steps))
     if tokens is not None:
-        return stream.steps_for(tokens)
+        return stream.steps_for(round(times * tokens))
     assert flops is not None
-    return steps_for_flops(stream, flops, model, autoencode)
+    return steps_for_flops(stream, times * flops, model, autoencode)
 
 
 def steps_for_flops(stream: Stream, flops: float, model: TranslationModel, autoencode: Callable[[float], float]) -> int:

@@ -35,7 +35,7 @@ from triptych.training.callbacks.progress import ProgressBar, ProgressLines
 from triptych.training.callbacks.save_on_signal import SaveOnSignal
 from triptych.training.callbacks.validation_bleu import ValidationBleu
 from triptych.training.loss import TranslationLoss
-from triptych.training.match import SAMPLED_PAIRS, matched_sizes
+from triptych.training.match import BUDGET_TIMES, SAMPLED_PAIRS, matched_sizes, multiple
 from triptych.training.module import TranslationModule
 
 
@@ -98,7 +98,9 @@ def build_parts(
         seed=config.seed,
         workers=config.strategy.workers if workers is None else workers,
         ranks=config.strategy.devices * config.strategy.num_nodes,
-        budget=partial(total_steps, **config.budget, model=model, autoencode=loss.autoencode),
+        budget=partial(
+            total_steps, **config.budget, times=multiple(config, BUDGET_TIMES), model=model, autoencode=loss.autoencode
+        ),
     )
     module = build_module(config, model, loss, data.total_steps, tokenizer.fingerprint)
     return TrainingParts(corpus, tokenizer, stores, sizes, model, loss, data, module)

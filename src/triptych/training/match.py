@@ -19,6 +19,8 @@ from triptych.errors import UserError, require_one_of
 from triptych.runs.identity import identifying_overrides
 
 TOLERANCE = 0.02
+SIZE_TIMES, BUDGET_TIMES = "times", "budget_times"
+"""Keys of ``match`` that may be left out: multiples of the reference's size, and of the budget."""
 LARGEST = 2**16
 """Largest value of a size that is solved for."""
 LAMBDA_SAMPLES = 1000
@@ -36,7 +38,7 @@ def reference_model(run_config: RunConfig) -> dict[str, Any] | None:
     match = run_config.config.match
     if match is None:
         return None
-    require_one_of(("parameters", "flops"), "match", by=match.by)
+    require_one_of(("parameters", "flops"), "match", by=match.get("by"))
     given = identifying_overrides(run_config.overrides)
     kept = [one for one in given if re.split(r"[./=]", one.lstrip("+~"))[0] not in ("model", "arm")]
     reference = compose_unchecked([*kept, f"model={match.reference}"]).config
@@ -47,7 +49,7 @@ def reference_model(run_config: RunConfig) -> dict[str, Any] | None:
 def matched_sizes(
     config: DictConfig, reference: Mapping[str, Any], vocabulary: Vocabulary, lengths: Lengths
 ) -> dict[str, int]:
-    """Solve for the sizes that bring a model within ``TOLERANCE`` of the reference.
+    """Solve for the sizes that bring a model within ``TOLERANCE`` of the reference, or of a multiple of it.
 
     The first group of ``TranslationModel.sizes`` that can do it is enough. Otherwise that group stays at its nearest
     value and the next one makes up the rest. FLOPs are counted as in training by ``config.loss``.
@@ -66,7 +68,7 @@ def matched_sizes(
     """
     model: Any = OmegaConf.to_container(config.model, resolve=True)
     measure = _measure(config, vocabulary, lengths)
-    wanted = measure(reference)
+    wanted = multiple(config, SIZE_TIMES) * measure(reference)
     sizes: dict[str, int] = {}
     if abs(measure(model) / wanted - 1) <= TOLERANCE:
         return {}
@@ -84,8 +86,23 @@ def matched_sizes(
     reached = f"the nearest has {measure(model | sizes):,.0f}" if sizes else "it has no sizes to change"
     raise UserError(
         f"match={config.match.by} cannot bring {model['_target_'].rpartition('.')[2]} to the {wanted:,.0f} of "
-        f"{config.match.reference}; {reached}."
+        f"{_times(config)}{config.match.reference}; {reached}."
     )
+
+
+def multiple(config: DictConfig, key: str) -> float:
+    """Return a multiple that ``match`` names, 1 where it names none.
+
+    Args:
+        config: of the run.
+        key: ``SIZE_TIMES`` or ``BUDGET_TIMES``.
+    """
+    return 1.0 if config.match is None else float(config.match.get(key, 1.0))
+
+
+def _times(config: DictConfig) -> str:
+    times = multiple(config, SIZE_TIMES)
+    return "" if times == 1 else f"{times:g} times "
 
 
 def _measure(config: DictConfig, vocabulary: Vocabulary, lengths: Lengths) -> Callable[[Any], float]:

@@ -20,7 +20,7 @@ LENGTHS = np.random.default_rng(0).integers(3, 12, (300, 2))
 
 def steps(model: Any, autoencode: Any, **budget: Any) -> int:
     stream = Stream(LENGTHS, tokens=60, seed=1, size=2)
-    given = {"steps": None, "epochs": None, "tokens": None, "flops": None, **budget}
+    given = {"steps": None, "epochs": None, "tokens": None, "flops": None, "times": 1.0, **budget}
     return total_steps(stream, **given, model=model, autoencode=autoencode)
 
 
@@ -44,6 +44,17 @@ def test_flops_are_met_by_the_fewest_steps(name: str, autoencode: Any) -> None:
     found = steps(model, autoencode, flops=budget)
     assert spent(model, autoencode, found) >= budget
     assert spent(model, autoencode, found - 1) < budget
+
+
+def test_a_multiple_of_a_budget() -> None:
+    model, none = build_model("model=rnn_tiny"), Piecewise(points=[(0.0, 0.0)])
+    epoch = steps(model, none, epochs=1)
+    assert steps(model, none, steps=20, times=0.653) == 13
+    assert steps(model, none, steps=1, times=0.1) == 1
+    assert steps(model, none, epochs=2, times=0.5) == epoch
+    budget = spent(model, none, 40)
+    assert steps(model, none, flops=budget, times=0.5) == steps(model, none, flops=budget / 2)
+    assert steps(model, none, tokens=2000, times=0.5) == steps(model, none, tokens=1000)
 
 
 def test_other_budgets() -> None:

@@ -1,0 +1,206 @@
+"""The verdicts of a study under each meaning of equal, from runs written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from made_runs import NODE, add_arm, change, spoilt
+from scipy import stats
+
+from triptych.commands.report import main
+from triptych.errors import UserError
+from triptych.reports.build import Report, report
+from triptych.reports.equal_table import TITLE
+from triptych.reports.table import Table
+from triptych.runs.measured_speeds import SPEEDS_FILE
+
+EQUAL = {**NODE, "claims": [], "varies": ["tokens"], "equal": ["parameters", "tokens", "flops", "seconds"]}
+CLAIM = {"claim": "Small keys hurt", "arm": "B1", "expect": "worse"}
+DEAR = [3.5, 2.4, 2.0, 1.7]
+CHEAP = [4.0, 3.0, 2.5, 2.0]
+INVERSE_ROOT = [0.5, 1.0, 0.82, 0.71]
+
+
+def add_seeds(
+    root: Path,
+    arm: str,
+    losses: Sequence[float],
+    flops: float,
+    rates: Sequence[float] = INVERSE_ROOT,
+    node: dict[str, Any] = EQUAL,
+    seeds: int = 3,
+) -> list[Path]:
+    """Runs of 100 steps that were validated four times. The second seed loses 0.01 more, the third 0.01 less."""
+    runs = []
+    for seed, noise in zip(range(1, seeds + 1), (0.0, 0.01, -0.01), strict=False):
+        place = len(list((root / "arms").glob("*"))) if (root / "arms").exists() else 0
+        run = add_arm(root, place, arm, seed, node=node, lines=spoilt(0.2, seed), flops=flops)
+        steps = zip((25, 50, 75, 100), losses, rates, strict=True)
+        lines = [f"{step},{70_000 * step},{rate},{loss + noise}\n" for step, loss, rate in steps]
+        (run / "metrics.csv").write_text("step,train/tokens,train/lr,validation/loss\n" + "".join(lines))
+        runs.append(run)
+    return runs
+
+
+def write_speeds(root: Path, parameters: int = 2_000_000, **speeds: float) -> None:
+    arms = {arm: {"tokens_per_second": speed, "parameters": parameters} for arm, speed in speeds.items()}
+    stored = {"device": "cpu, 2 threads", "processor": "abacus", "precision": "32-true", "steps": 60, "version": "0.3"}
+    (root / SPEEDS_FILE).write_text(json.dumps({**stored, "arms": arms}))
+
+
+def equal_table(made: Report) -> Table:
+    return next(table for table in made.tables if table.title == TITLE)
+
+
+def by_pair(made: Report) -> pd.DataFrame:
+    cells = equal_table(made).cells
+    cells.columns = [" ".join(filter(None, column)) for column in cells.columns]
+    return cells.set_index("arms")
+
+
+def test_a_verdict_that_flips(tmp_path: Path) -> None:
+    """Of equal tokens the dear arm makes more, of equal FLOPs less: at 1e15 it had done half of its steps."""
+    add_seeds(tmp_path, "base", CHEAP, 1e15, node={**EQUAL, "claims": [CLAIM]})
+    add_seeds(tmp_path, "B1", DEAR, 2e15, node={**EQUAL, "claims": [CLAIM]})
+    made = report(tmp_path)
+    lines = by_pair(made)
+    assert list(lines.columns) == ["equal parameters, tokens", "equal FLOPs", "flips"], "no speed was measured"
+    # Three seeds 0.01 apart: variance 1e-4 of 4 degrees of freedom, two differences together.
+    half = stats.t.ppf(1 - 0.05 / 2 / 2, 4) * (1e-4 * 2 / 3) ** 0.5
+    shown = [f"{-0.3 - half:.3f}", f"{-0.3 + half:.3f}", f"{0.4 - half:+.3f}", f"{0.4 + half:+.3f}"]
+    low, high, other_low, other_high = (bound.replace("-", "−") for bound in shown)
+    assert lines.loc["B1 against base"].tolist() == [
+        f"better −0.300 [{low}, {high}]",
+        f"worse +0.400 [{other_low}, {other_high}]",
+        "yes",
+    ]
+    table = equal_table(made)
+    assert table.lead == [
+        "Small keys hurt: opposite (parameters, tokens); held (FLOPs).",
+        "Verdicts that flip: B1 against base.",
+    ]
+    assert "Equal FLOPs: 1e+15, at which base ended." in table.notes
+    assert any("all 2 differences of the table together" in note for note in table.notes)
+    assert any(
+        note.startswith("Nothing is compared at equal seconds: the speed of each arm was not") for note in table.notes
+    )
+    assert TITLE in [each.title for each in made.main_tables]
+
+
+def test_seconds_come_from_speeds_that_were_measured_alone(tmp_path: Path) -> None:
+    """The dear arm trains at a quarter of the speed, so it has done a quarter when the cheap one ends."""
+    root = tmp_path / "runs"
+    add_seeds(root, "base", CHEAP, 1e15)
+    add_seeds(root, "B1", DEAR, 2e15)
+    write_speeds(root, base=1000.0)
+    assert "equal seconds" not in by_pair(report(root)), "one arm has no speed"
+    assert any("that of B1 was not measured alone" in note for note in equal_table(report(root)).notes)
+    write_speeds(root, base=4000.0, B1=1000.0)
+    made = report(root)
+    # 7M tokens take the cheap arm 1,750 seconds, and the dear one 7,000.
+    assert by_pair(made).loc["B1 against base", "equal seconds"].startswith("worse +1.500 [")
+    assert any("measured alone (cpu, 2 threads, abacus, 32-true; 60 steps each)." in n for n in equal_table(made).notes)
+    archive = tmp_path / "kept"
+    main([str(root), "--keep", str(archive)])
+    main([str(root), "--keep", str(archive)])
+    assert "equal seconds" in by_pair(report(archive)), "an archive keeps the speeds"
+    write_speeds(root, parameters=7, base=4000.0, B1=1000.0)
+    with pytest.raises(UserError, match=r"a model of 7 parameters for base, and .* has 2,000,000; measure it again"):
+        report(root).write()
+    (root / SPEEDS_FILE).write_text('{"arms": {}}')
+    with pytest.raises(UserError, match=r"speeds\.json cannot be read .*; delete it and measure again"):
+        report(root)
+
+
+def test_losses_before_the_rate_has_decayed_are_not_compared(tmp_path: Path) -> None:
+    for arm, losses, flops in (("base", CHEAP, 1e15), ("B1", DEAR, 2e15)):
+        add_seeds(tmp_path, arm, losses, flops, rates=[1.0, 0.75, 0.25, 0.0])
+    line = by_pair(report(tmp_path)).loc["B1 against base"]
+    assert line["equal FLOPs"] == "rates differ"
+    assert line["equal parameters, tokens"].startswith("better")
+    assert line["flips"] == "no"
+
+
+def test_models_of_other_sizes_are_not_compared_at_equal_parameters(tmp_path: Path) -> None:
+    add_seeds(tmp_path, "base", CHEAP, 1e15)
+    for run in add_seeds(tmp_path, "B1", DEAR, 1e15):
+        change(run, "model", "parameters_non_embedding", to=2_500_000)
+    line = by_pair(report(tmp_path)).loc["B1 against base"]
+    assert line["equal parameters"] == "unequal"
+    assert line["equal tokens, FLOPs"].startswith("better")
+
+
+def test_other_arms_stand_in(tmp_path: Path) -> None:
+    node = {**EQUAL, "equal": ["tokens"], "stand_ins": {"as published": {"B1": "B2", "A1": "A2"}}}
+    add_seeds(tmp_path, "base", CHEAP, 1e15, node=node)
+    add_seeds(tmp_path, "B1", DEAR, 1e15, node=node)
+    add_seeds(tmp_path, "A1", CHEAP, 1e15, node=node)
+    add_seeds(tmp_path, "B2", [3.0, 2.5, 2.4, 2.3], 1e15, node=node)
+    lines = by_pair(report(tmp_path))
+    assert list(lines.index) == ["B1 against base", "A1 against base", "A1 against B1"]
+    assert lines.loc["B1 against base", "equal tokens"].startswith("better −0.300 [")
+    assert lines.loc["B1 against base", "as published"].startswith("worse +0.300 [")
+    assert lines.loc["B1 against base", "flips"] == "yes"
+    assert lines.loc["A1 against base", "as published"] == "not run"
+    assert lines.loc["A1 against base", "equal tokens"].startswith("inconclusive +0.000 [")
+    assert lines.loc["A1 against B1", "as published"] == "not run"
+    assert "As published, each at its end: A2 for A1, B2 for B1." in equal_table(report(tmp_path)).notes
+
+
+def test_one_seed_has_no_verdict(tmp_path: Path) -> None:
+    add_seeds(tmp_path, "base", CHEAP, 1e15, seeds=1)
+    add_seeds(tmp_path, "B1", DEAR, 2e15, seeds=1)
+    made = report(tmp_path)
+    assert by_pair(made).loc["B1 against base"].tolist() == ["inconclusive −0.300", "inconclusive +0.400", "no"]
+    assert equal_table(made).notes[-1] == "Every arm has one seed, so every verdict is inconclusive."
+
+
+def test_the_page_of_a_study_has_the_table(tmp_path: Path) -> None:
+    home = tmp_path / "experiments" / "table3" / "results" / "toy"
+    add_seeds(home, "base", CHEAP, 1e15)
+    add_seeds(home, "B1", DEAR, 2e15)
+    page = home.parents[1] / "README.md"
+    page.write_text("<!-- equal toy: written by triptych report -->\n\nold\n<!-- end of equal toy -->\n")
+    report(home).write()
+    assert "| B1 against base | better −0.300 " in page.read_text()
+    assert "Validation loss at equal amounts" in (home / "report.html").read_text()
+
+
+def test_a_study_that_names_no_meaning_has_no_table(tmp_path: Path) -> None:
+    for arm in ("base", "B1"):
+        add_seeds(tmp_path, arm, CHEAP, 1e15, node=NODE)
+    made = report(tmp_path)
+    assert TITLE not in [table.title for table in made.tables]
+    assert "Validation loss at equal amounts" not in dict(made.figures)
+
+
+def test_the_figure_has_a_line_and_a_band_for_each_arm(tmp_path: Path) -> None:
+    add_seeds(tmp_path, "base", CHEAP, 1e15)
+    add_seeds(tmp_path, "B1", DEAR, 2e15)
+    figure = dict(report(tmp_path).figures)["Validation loss at equal amounts"]
+    band, line = figure.data[:2]
+    assert list(line.y) == pytest.approx(CHEAP)
+    assert list(band.y) == pytest.approx([*(loss + 0.01 for loss in CHEAP), *(loss - 0.01 for loss in CHEAP[::-1])])
+    axes = {button.label: button.args[0]["x"] for button in figure.layout.updatemenus[0].buttons}
+    assert list(axes) == ["tokens", "FLOPs"]
+    assert [list(axes["FLOPs"][i]) for i in (1, 3)] == [
+        [0.25e15, 0.5e15, 0.75e15, 1e15],
+        [0.5e15, 1e15, 1.5e15, 2e15],
+    ]
+    write_speeds(tmp_path, base=4000.0, B1=1000.0)
+    figure = dict(report(tmp_path).figures)["Validation loss at equal amounts"]
+    assert figure.layout.updatemenus[0].buttons[-1].args[0]["x"][3] == [1750, 3500, 5250, 7000]
+
+
+def test_an_unknown_meaning_is_refused(tmp_path: Path) -> None:
+    add_seeds(tmp_path / "a", "base", CHEAP, 1e15, node={**EQUAL, "equal": ["width"]})
+    with pytest.raises(UserError, match=r"study\.equal=width is unknown; choose one of parameters, tokens, flops"):
+        report(tmp_path / "a")
+    add_seeds(tmp_path / "b", "base", CHEAP, 1e15, node={**EQUAL, "stand_ins": {"tokens": {}}})
+    with pytest.raises(UserError, match=r"study\.stand_ins has the meaning tokens"):
+        report(tmp_path / "b")
