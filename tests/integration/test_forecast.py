@@ -159,6 +159,7 @@ def test_speeds_of_arms_alone_are_kept_for_reports(tmp_path: Path, monkeypatch: 
         "--speeds",
         "new/speeds.json",
     ]
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("triptych.sweeps.alone.CoreWatch.busy_cores", lambda watch: 0)
     done = triptych(*command, "-m", "--measure", "4", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -53,6 +53,7 @@ def test_a_forecast_counts_a_trunk_once() -> None:
             averaged=0,
             seconds=1.0 * steps,
             measured=True,
+            precision="32-true",
             trunk=trunk,
             trunk_steps=kept,
         )
