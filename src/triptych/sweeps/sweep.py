@@ -83,6 +83,7 @@ class Sweep:
         """Return how many arms run at a time, and the arms in the order in which they start; None for one at a time."""
         if self.jobs == 1 or (self.jobs is None and not side_by_side_pays(self.run_configs)):
             return None
+        import_libraries()  # while this process plans
         queued, left, finished = [], [], []
         after = smaller_budgets(self.run_configs)
         for arm, run_config, others in zip(self.planned, self.run_configs, after, strict=True):
@@ -97,7 +98,6 @@ class Sweep:
             jobs, queued = jobs_that_fit(needs), [queued[place] for place in longest_first(needs)]
         if jobs == 1:
             return None
-        import_libraries()
         for folder in finished:
             logger.info("finished before: %s", folder.path)
         return jobs, queued
