@@ -14,6 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 
 NOT_IDENTIFYING = ("name", "output", "cache", "logger", "study", "jobs")
 """Keys that change where a run is kept, how it is shown, and beside which others it runs, but not what it computes."""
+SHARED_VALUES = ("scale",)
+"""Keys that other keys take their values from, and that nothing else reads."""
 DATA_LOCATION = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
 SCORING = (
@@ -27,9 +29,8 @@ SCORING = (
     "checkpoint.average",
 )
 """Keys that matter only after training."""
-BUDGET = (*SCORING, "budget", "scale")
-"""Further keys that a training can differ in and have its first steps in common with others. ``scale`` is among them
-because other keys take their values from it, and nothing else reads it."""
+BUDGET = (*SCORING, "budget")
+"""Further keys that a training can differ in and have its first steps in common with others."""
 
 
 def config_hash(
@@ -47,7 +48,7 @@ def config_hash(
     plain: Any = OmegaConf.to_container(config, resolve=True)
     plain["data"]["fingerprint"] = data
     plain["reference"] = reference
-    for key in (*NOT_IDENTIFYING, *(f"data.{part}" for part in DATA_LOCATION), *leaving_out):
+    for key in (*NOT_IDENTIFYING, *SHARED_VALUES, *(f"data.{part}" for part in DATA_LOCATION), *leaving_out):
         *sections, last = key.split(".")
         functools.reduce(dict.__getitem__, sections, plain).pop(last, None)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]

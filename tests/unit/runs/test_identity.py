@@ -19,7 +19,7 @@ def hashes(*overrides: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    "override", ["name=x", "output=x", "cache=x", "logger=wandb", "+data.dir=x", "hydra.verbose=true"]
+    "override", ["name=x", "output=x", "cache=x", "logger=wandb", "+data.dir=x", "hydra.verbose=true", "+scale.new=1"]
 )
 def test_what_computes_the_same_is_the_same_run(override: str) -> None:
     assert hashes(override) == hashes()
