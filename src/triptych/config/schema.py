@@ -55,7 +55,8 @@ class Claim:
 
     Attributes:
         claim: the claim in words.
-        arm: the arm that it is about.
+        arm: the arm that it is about, or the name of the study's dose: what the claim expects of the highest dose
+            against the lowest.
         reference: the arm that it is compared with; None for the study's reference.
         expect: what the claim says of the arm: ``better``, ``worse`` or ``equal``.
         measure: key of the measure that decides, such as ``bleu``, or ``diverged`` for the share of diverged runs; None
@@ -77,6 +78,19 @@ class Claim:
     baseline_test_set: str | None = None
     source: str | None = None
     published: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Dose:
+    """A quantity that the arms of a study have more or less of.
+
+    Attributes:
+        name: what the report calls it; None for a study whose arms are no doses.
+        mean_of: numeric keys of the configuration, such as ``loss.autoencode.alpha``. Their mean is the dose.
+    """
+
+    name: str | None = None
+    mean_of: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -110,6 +124,7 @@ class Study:
             BLEU, and what ``reports.measures`` has for other measures.
         series: key of the override whose values name the series of a study of scaling, such as ``model``; None for a
             study without. Arms of a series differ in size and budget; the report fits a power law to each series.
+        dose: quantity that the arms have more or less of, if any. The report fits a line over it.
         claims: the claims that the study tests.
         untested: the published claims that it does not test.
         equal: meanings of equal under which the arms are compared (``config.equal.MEANINGS``).
@@ -123,6 +138,7 @@ class Study:
     deviations: list[str] = field(default_factory=list)
     primary: str = "nats"
     margin: float | None = None
+    dose: Dose = field(default_factory=Dose)
     claims: list[Claim] = field(default_factory=list)
     untested: list[Untested] = field(default_factory=list)
     equal: list[str] = field(default_factory=list)

@@ -95,6 +95,7 @@ def check(config: DictConfig) -> None:
             published=claim.published,
         )
     check_equal(config.study.equal, map(str, config.study.stand_ins))
+    _check_dose(config)
     require_one_best("search", config.search)
     require_one_best("validation.search", config.validation.search)
     if config.validation.search.get("length_penalty") == TUNED:
@@ -106,6 +107,17 @@ def check(config: DictConfig) -> None:
         instantiate(part)
     vocabulary = Vocabulary(SMALL_VOCABULARY, SMALL_VOCABULARY, config.tokenizer.joint, src_tag=4, tgt_tag=5)
     build_without_values(config.model, vocabulary)
+
+
+def _check_dose(config: DictConfig) -> None:
+    if config.study.dose.name and not config.study.dose.mean_of:
+        raise UserError(f"study.dose ({config.study.dose.name}) needs mean_of, the keys whose mean it is.")
+    for key in config.study.dose.mean_of:
+        value = OmegaConf.select(config, key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UserError(
+                f"study.dose.mean_of names {key}, which is {value}; name numeric keys of the configuration."
+            )
 
 
 def check_command(config: DictConfig) -> None:

@@ -29,6 +29,8 @@ from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import ArmRow, build_rows, runs_of
 from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
 from triptych.reports.divergence import tabulate_diverged
+from triptych.reports.dose import Response, respond, tabulate_dose
+from triptych.reports.dose_figure import draw_response
 from triptych.reports.equal_table import tabulate_equal
 from triptych.reports.grid import Grid, MeasuredGrid, find_grid, tabulate_best, tabulate_grid, tabulate_orders
 from triptych.reports.page import build_page
@@ -91,8 +93,8 @@ class Report:
 
     @cached_property
     def main_tables(self) -> list[Table]:
-        """The tables that a terminal shows: summary, verdicts on claims and by meaning of equal, scaling."""
-        verdicts = [table for table in (self._verdicts, self._equal) if table]
+        """The tables that a terminal shows: summary, verdicts on claims and by meaning of equal, dose, scaling."""
+        verdicts = [table for table in (self._verdicts, self._equal, self._dose) if table]
         return [self._summary, *verdicts, *self._scaling_tables.values()]
 
     @cached_property
@@ -175,6 +177,16 @@ class Report:
         return tabulate_equal(self.study, self.rows, self.speeds)
 
     @cached_property
+    def _responses(self) -> list[Response]:
+        """Each measure over the doses of a study that has them."""
+        dose = self.study.dose
+        return [respond(dose, self.rows, self.analysis.compared(one)) for one in self.analysis.measures] if dose else []
+
+    @cached_property
+    def _dose(self) -> Table | None:
+        return tabulate_dose(self._responses)
+
+    @cached_property
     def _measures(self) -> dict[str, Table]:
         """The table of measures of each test set."""
         return {name: details.measures(self.rows, name) for name in test_sets(self.runs)}
@@ -193,7 +205,7 @@ class Report:
     @property
     def figures(self) -> list[tuple[str, go.Figure]]:
         """The figures that the runs have numbers for, with their titles."""
-        drawn = []
+        drawn = [(f"{one.measure.title} by {one.dose.name}", draw_response(one)) for one in self._responses]
         if self.scaling:
             drawn.append(("Loss by training FLOPs", loss_by_flops(self.scaling)))
         drawn += [(title, figures.validation(self.rows, metric)) for metric, (title, _) in figures.METRICS.items()]
@@ -240,6 +252,7 @@ class Report:
             "summary": self._summary,
             "verdicts": self._verdicts,
             "equal": self._equal,
+            "dose": self._dose,
             **measures,
             **self._scaling_tables,
             **self._grid_tables,

@@ -13,6 +13,7 @@ from triptych.config.claims import check_claim
 from triptych.config.equal import check_equal
 from triptych.config.search_path import conf_dir
 from triptych.errors import UserError, require_one_of
+from triptych.reports.dose import Dose
 from triptych.reports.measures import LIKELIHOOD
 from triptych.reports.statistics.verdict import Expectation
 from triptych.reports.stored_run import StoredRun
@@ -28,9 +29,9 @@ class Claim:
 
     Attributes:
         claim: the claim in words.
-        arm: the arm that it is about.
+        arm: the arm that it is about, or the name of the study's dose.
         reference: the arm that it is compared with.
-        expect: what it says of the arm.
+        expect: what it says of the arm, or of the highest dose against the lowest.
         measure: the key of the measure that decides; None for the study's primary one.
         test_set: the test set of the measure; None for the first.
         baseline_test_set: the test set whose difference is subtracted from that on ``test_set``; None for none.
@@ -66,6 +67,7 @@ class Study:
         deviations: how the arms depart from the published set-up, a clause each.
         primary: the key of the measure that decides (``measures.primary_measure``).
         margin: the difference within which arms count as equivalent, in its unit; None for the measure's own.
+        dose: the quantity that its arms have more or less of, if any.
         claims: the claims that it tests.
         series: the key of the override whose values name its series, if it is a study of scaling.
         claims_are_younger: whether its runs were trained before the claims and the primary measure were written.
@@ -79,6 +81,7 @@ class Study:
     deviations: tuple[str, ...]
     primary: str = LIKELIHOOD
     margin: float | None = None
+    dose: Dose | None = None
     claims: tuple[Claim, ...] = ()
     series: str | None = None
     claims_are_younger: bool = False
@@ -125,6 +128,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         deviations=tuple(dict.fromkeys(text for node in own for text in node.get("deviations") or ())),
         primary=declared.get("primary") or LIKELIHOOD,
         margin=declared.get("margin"),
+        dose=_read_dose(declared),
         claims=read_claims(declared, reference),
         claims_are_younger=declared is not named,
         series=declared.get("series"),
@@ -151,6 +155,11 @@ def read_claims(node: Mapping[str, Any], reference: str | None) -> tuple[Claim, 
         UserError: a claim lacks an arm to compare with, expects what no claim can, or names one published row.
     """
     return tuple(_read_claim(claim, reference) for claim in node.get("claims") or ())
+
+
+def _read_dose(node: Mapping[str, Any]) -> Dose | None:
+    found = node.get("dose") or {}
+    return Dose(found["name"], tuple(found["mean_of"])) if found.get("name") else None
 
 
 def _read_claim(node: Mapping[str, Any], reference: str | None) -> Claim:

@@ -9,6 +9,7 @@ from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import Comparisons
 from triptych.reports.differences import INTERVAL, show
 from triptych.reports.divergence import share_of
+from triptych.reports.dose import Dose, respond, show_change
 from triptych.reports.labels import shorten_keys
 from triptych.reports.measures import Measure, find_measure, primary_measure
 from triptych.reports.scores import DIVERGED
@@ -63,12 +64,16 @@ def judge_claims(
     """
     by_arm = {row.arm: row for row in reversed(rows)}
     of_shares = [claim for claim in study.claims if claim.measure == DIVERGED]
-    return [
-        _judge_share(claim, rows, LEVEL / len(of_shares))
-        if claim in of_shares
-        else _judge(claim, _measure(claim, study, runs), by_arm, runs, compared)
-        for claim in study.claims
-    ]
+
+    def judge(claim: Claim) -> JudgedClaim:
+        if claim in of_shares:
+            return _judge_share(claim, rows, LEVEL / len(of_shares))
+        measure = _measure(claim, study, runs)
+        if study.dose and claim.arm == study.dose.name:
+            return _judge_dose(claim, study.dose, measure, rows, runs, compared)
+        return _judge(claim, measure, by_arm, runs, compared)
+
+    return [judge(claim) for claim in study.claims]
 
 
 def tabulate_verdicts(judged: Sequence[JudgedClaim], runs: Sequence[StoredRun], compared: Compared) -> Table | None:
@@ -108,7 +113,7 @@ def _explain(judged: Sequence[JudgedClaim], *, has_seeds: bool) -> list[str]:
     measures = [one.measure for one in judged if one.measure]
     growth = [GROWTH] if any(measure.baseline for measure in measures) else []
     if not has_seeds:
-        return [f"{delta} Every arm has one seed, so every verdict is inconclusive.", *growth]
+        return [f"{delta} Every arm has one seed, so every verdict on two arms is inconclusive.", *growth]
     margins = {f"±{measure.margin:g} {measure.unit}" for measure in measures if measure.margin}
     claims_equal = any(one.claim.expect is Expectation.EQUAL for one in judged)
     equal = f", equivalent if it is shown to be within {' or '.join(sorted(margins))}" if claims_equal else ""
@@ -159,6 +164,29 @@ def _judge_share(claim: Claim, rows: Sequence[ArmRow], level: float) -> JudgedCl
     )
     estimate, low, high = (measure.text(100 * value) for value in (ours.value - theirs.value, bounds.low, bounds.high))
     return JudgedClaim(claim, label, str(judged), measure, f"{estimate} [{low}, {high}]", "")
+
+
+def _judge_dose(
+    claim: Claim,
+    dose: Dose,
+    measure: Measure | None,
+    rows: Sequence[ArmRow],
+    runs: Sequence[StoredRun],
+    compared: Compared,
+) -> JudgedClaim:
+    """Return the verdict on a claim about the highest dose against the lowest, by the line through all arms."""
+    response = respond(dose, rows, compared(measure)) if measure else None
+    if measure is None or response is None or (change := response.change) is None:
+        return JudgedClaim(claim, f"{claim.claim} ({dose.name})", NOT_RUN, measure)
+    low, high = response.range
+    label = f"{claim.claim} ({dose.name} {high:g} against {low:g}, by a line)"
+    reason = f"a line through {len(response.points)} arms"
+    judged = judge_interval(change[1], claim.expect, higher_is_better=measure.higher_is_better, reason=reason)
+    in_bleu = ""
+    if measure.key != "bleu" and test_sets(runs):
+        bleu = find_measure("bleu", claim.test_set or test_sets(runs)[0])
+        in_bleu = show_change(respond(dose, rows, compared(bleu)))
+    return JudgedClaim(claim, label, str(judged), measure, show_change(response), in_bleu)
 
 
 def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure | None:

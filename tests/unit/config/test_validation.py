@@ -29,6 +29,10 @@ from triptych.errors import UserError
             ["study.claims=[{claim: x, arm: a, reference: b, expect: more}]"],
             "study.claims (x).expect=more is unknown; choose one of better, worse, equal",
         ),
+        (
+            ["study.dose={name: x, mean_of: [model.dropout, model.norm]}"],
+            "study.dose.mean_of names model.norm, which is layer; name numeric keys",
+        ),
         (["study.claims=[{claim: x, arm: a, expect: better}]"], "study.claims (x) has no arm to compare with"),
         (
             ["study.claims=[{claim: x, arm: a, reference: b, expect: better, published: [c]}]"],
