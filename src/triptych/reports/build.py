@@ -106,7 +106,7 @@ class Report:
             self._diverged,
             details.costs(self.rows),
             *self._measures.values(),
-            suites.suites(self.rows),
+            self._suites,
             details.validation_measures(self.rows),
             *self.analysis.differences,
             *self.analysis.of_seeds,
@@ -187,6 +187,10 @@ class Report:
         return tabulate_dose(self._responses)
 
     @cached_property
+    def _suites(self) -> Table | None:
+        return suites.suites(self.rows)
+
+    @cached_property
     def _measures(self) -> dict[str, Table]:
         """The table of measures of each test set."""
         return {name: details.measures(self.rows, name) for name in test_sets(self.runs)}
@@ -253,6 +257,7 @@ class Report:
             "verdicts": self._verdicts,
             "equal": self._equal,
             "dose": self._dose,
+            "suites": self._suites,
             **measures,
             **self._scaling_tables,
             **self._grid_tables,
