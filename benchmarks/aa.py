@@ -25,7 +25,8 @@ from triptych.reports.arm_rows import ArmRow, build_rows
 from triptych.reports.comparisons import Comparisons, ScoredTexts
 from triptych.reports.measures import find_measure
 from triptych.reports.reader import find_arms, find_runs
-from triptych.reports.statistics.difference import Difference, SeedVariance, pool_seeds
+from triptych.reports.statistics.difference import Difference
+from triptych.reports.statistics.seeds import pool_seeds, seed_variances
 from triptych.reports.statistics.sentences import bootstrap_bleu, draw_resamples
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +34,7 @@ STUDIES = ("architectures", "lm4mt_loss")
 """The committed studies with several seeds."""
 ARM, TEST_SET = "transformer", "test_2016_flickr"
 ARMS = 5
-"""Arms of a study, over which the variance between seeds is pooled."""
+"""Arms of a study."""
 SEEDS = (2, 3, 5)
 
 
@@ -104,11 +105,11 @@ def excludes_zero(values: np.ndarray, variance: float, sentences: int | None) ->
         variance: variance of the difference between samples of sentences.
         sentences: their number; None if only seeds vary.
     """
-    pooled = pool_seeds(list(values))
-    assert isinstance(pooled, SeedVariance)
+    variances = seed_variances({str(arm): of_arm.tolist() for arm, of_arm in enumerate(values)})
+    assert variances is not None
     seeds = values.shape[1]
     estimate = float(values[0].mean() - values[1].mean())
-    bounds = Difference(estimate, (seeds, seeds), pooled, variance, sentences).interval
+    bounds = Difference(estimate, (seeds, seeds), variances.between("0", "1"), variance, sentences).interval
     return bounds.low > 0 or bounds.high < 0
 
 

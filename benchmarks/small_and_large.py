@@ -21,7 +21,8 @@ from triptych.reports.published import Published, read_published
 from triptych.reports.reader import find_arms, find_runs
 from triptych.reports.scores import VALIDATION_LOSS
 from triptych.reports.statistics.agreement import Agreement, decision_accuracy, order_pairs, signal_to_noise
-from triptych.reports.statistics.difference import Interval, SeedVariance, pool_seeds
+from triptych.reports.statistics.difference import Interval
+from triptych.reports.statistics.seeds import SeedVariance, pool_seeds
 from triptych.reports.stored_run import test_sets
 from triptych.reports.study import find_study, subfolders
 

@@ -13,7 +13,7 @@ from triptych.evaluation.bleu_statistics import bleu_statistics
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.measures import SENTENCE_NATS, Measure
 from triptych.reports.scores import TEST_NATS, WORD_NATS
-from triptych.reports.statistics.difference import Difference, SeedVariance, pool_seeds
+from triptych.reports.statistics.difference import Difference
 from triptych.reports.statistics.interaction import (
     Blocks,
     bleu_interaction_variance,
@@ -23,6 +23,7 @@ from triptych.reports.statistics.interaction import (
     variance_of_sum,
 )
 from triptych.reports.statistics.randomization import random_seed
+from triptych.reports.statistics.seeds import SeedVariances, seed_variances
 from triptych.reports.statistics.sentences import RESAMPLES, bootstrap_bleu, draw_resamples
 from triptych.reports.stored_run import StoredRun, TranslatedText
 
@@ -103,10 +104,10 @@ class Comparisons:
         self._runs = {row.label: self._usable(row) for row in rows}
 
     @cached_property
-    def seeds(self) -> SeedVariance | None:
-        """The variance between seeds, pooled over the arms of the report; None if no arm has two."""
-        trainings = [tuple(sorted(run.training for run in runs)) for runs in self._runs.values()]
-        return pool_seeds([self.values(label) for label in self._runs], trainings)
+    def seeds(self) -> SeedVariances | None:
+        """The variances between seeds; None if no arm has two."""
+        trainings = {label: tuple(sorted(run.training for run in runs)) for label, runs in self._runs.items()}
+        return seed_variances({label: self.values(label) for label in self._runs}, trainings)
 
     def values(self, label: str) -> list[float]:
         """Return the value of each seed of an arm."""
@@ -146,7 +147,7 @@ class Comparisons:
         return Difference(
             estimate=estimate,
             counts=(len(ours), len(theirs)),
-            seeds=seeds,
+            seeds=seeds.between(row.label, base.label),
             sentence_variance=variance,
             sentences=sentences,
             comparisons=comparisons or self.comparisons,

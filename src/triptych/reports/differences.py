@@ -179,11 +179,16 @@ def _design(comparisons: Comparisons, found: Sequence[Difference]) -> list[str]:
     together = (
         f" for all {comparisons.comparisons} differences together (Bonferroni)" if comparisons.comparisons > 1 else ""
     )
-    spread = f"{seeds.variance**0.5:.{measure.decimals + 1}f}"
+    pooled = seeds.pooled
+    spread = f"{pooled.variance**0.5:.{measure.decimals + 1}f}"
+    between = (
+        "the arms differ in theirs, so each difference has those of its two arms"
+        if seeds.unequal
+        else f"standard deviation of a seed {spread}, pooled over {pooled.arms} arm{'s' if pooled.arms > 1 else ''}"
+    )
     return [
-        f"Interval: t with Satterthwaite's degrees of freedom over the variance of {sampled} (standard deviation of a "
-        f"seed {spread}, pooled over {seeds.arms} arm{'s' if seeds.arms > 1 else ''}), at {1 - LEVEL:.0%}{together}."
-        f"{margin}",
+        f"Interval: t with Satterthwaite's degrees of freedom over the variance of {sampled} ({between}), at "
+        f"{1 - LEVEL:.0%}{together}.{margin}",
         f"Smallest true difference that this design finds with a probability of {POWER:.0%}: "
         + (low if low == high else f"{low} to {high}")
         + f" {measure.unit}.",

@@ -23,7 +23,8 @@ from triptych.reports.equal_amounts import (
 )
 from triptych.reports.measures import find_measure
 from triptych.reports.scores import VALIDATION_LOSS
-from triptych.reports.statistics.difference import Difference, pool_seeds
+from triptych.reports.statistics.difference import Difference
+from triptych.reports.statistics.seeds import seed_variances
 from triptych.reports.study import Study
 from triptych.reports.table import MISSING
 from triptych.runs.measured_speeds import SPEEDS_FILE, MeasuredSpeeds
@@ -107,11 +108,11 @@ class EqualComparisons:
             return Compared(why_not=why_not)
         ours, theirs = map(reading.losses, pair)
         estimate = fmean(ours) - fmean(theirs)
-        seeds = pool_seeds([reading.losses(arm) for arm in self.arms])
+        seeds = seed_variances({arm: reading.losses(arm) for arm in self.arms})
         if seeds is None:
             return Compared(estimate)
         counts = len(ours), len(theirs)
-        return Compared(estimate, Difference(estimate, counts, seeds, comparisons=self.count))
+        return Compared(estimate, Difference(estimate, counts, seeds.between(*pair), comparisons=self.count))
 
     def _why_not(self, pair: tuple[str, str], reading: ArmsRead) -> str:
         """Return why two arms cannot be compared under a meaning; empty if they can."""

@@ -130,7 +130,7 @@ def _explain(compared: EqualComparisons, found: Cells) -> list[str]:
     return [
         *notes,
         f"Intervals: {1 - LEVEL:.0%} for all {compared.count} differences of the table together, over seeds; the "
-        "variance between seeds is pooled over the arms of a column.",
+        "variance between seeds is pooled over the arms of a column, unless they differ in it.",
         f"Power: a true difference of {low if low == high else f'{low} to {high}'} {MEASURE.unit} would be found with "
         f"a probability of {POWER:.0%}.",
     ]

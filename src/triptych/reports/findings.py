@@ -92,9 +92,14 @@ def explain_interval(rows: Sequence[ArmRow], analysis: Analysis, base: ArmRow) -
     together = (
         f" for all {compared.comparisons} differences in this measure together" if compared.comparisons > 1 else ""
     )
+    arms = compared.seeds.pooled.arms
+    variance = (
+        "the arms differ in their variance between seeds, so each interval has that of its own two arms."
+        if compared.seeds.unequal
+        else f"the variance between seeds is pooled over {arms} arm{'s' if arms > 1 else ''}."
+    )
     return [
-        f"Intervals: {1 - LEVEL:.0%}{together}, over {others}; the variance between seeds is pooled over "
-        f"{compared.seeds.arms} arm{'s' if compared.seeds.arms > 1 else ''}.",
+        f"Intervals: {1 - LEVEL:.0%}{together}, over {others}; {variance}",
         f"Power: a true difference of {unsigned(smallest, measure)} {measure.unit} would be found with a probability "
         f"of {POWER:.0%}.",
     ]

@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from triptych.reports.statistics.difference import LEVEL, Interval, SeedVariance
+from triptych.reports.statistics.difference import LEVEL, Interval
+from triptych.reports.statistics.seeds import SeedVariance
 from triptych.reports.statistics.share import Share
 
 

@@ -1,20 +1,18 @@
 """The difference of two arms with its interval, when both the test sentences and the seeds are samples.
 
-Δ ± t · sqrt(variance of sentences + pooled variance of seeds · (1/k_a + 1/k_b)), where k_a and k_b are the numbers of
-seeds, and t has the degrees of freedom of Satterthwaite 1946 (An approximate distribution of estimates of variance
-components, Biometrics Bulletin 2).
+Δ ± t · sqrt(variance of sentences + variance of seeds), where t has the degrees of freedom of Satterthwaite 1946 (An
+approximate distribution of estimates of variance components, Biometrics Bulletin 2). With k_a and k_b seeds, the
+variance of seeds is s² · (1/k_a + 1/k_b), or s_a²/k_a + s_b²/k_b where arms differ in their variance (Welch 1947).
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, stats
+
+from triptych.reports.statistics.seeds import SeedVariance
 
 LEVEL = 0.05
 """Probability that any interval of a report in one measure misses its true difference."""
@@ -22,41 +20,6 @@ POWER = 0.8
 """Probability with which a design should find a difference."""
 MOST_SEEDS = 100
 """Largest number of seeds that a plan considers."""
-
-
-@dataclass(frozen=True)
-class SeedVariance:
-    """The variance of a measure between trainings that differ in their seed alone.
-
-    Attributes:
-        variance: pooled over arms, in the square of the measure's unit.
-        degrees: its degrees of freedom, the sum over arms of seeds - 1.
-        arms: the number of arms with at least two seeds; arms of the same trainings count as one.
-    """
-
-    variance: float
-    degrees: int
-    arms: int
-
-
-def pool_seeds(arms: Iterable[Sequence[float]], trainings: Iterable[Hashable] | None = None) -> SeedVariance | None:
-    """Return the variance between seeds, pooled over all arms with at least two; None if there is no such arm.
-
-    Args:
-        arms: for each arm, a value for each seed.
-        trainings: for each arm, what stands for its trainings. Arms that share theirs, such as searches of one model,
-            count as one, with the mean of their variances. By default no arms do.
-    """
-    given = list(arms)
-    groups: dict[Hashable, list[NDArray[np.float64]]] = defaultdict(list)
-    for key, values in zip(range(len(given)) if trainings is None else trainings, given, strict=True):
-        if len(values) > 1:
-            groups[key, len(values)].append(np.asarray(values, dtype=np.float64))
-    if not groups:
-        return None
-    degrees = sum(len(group[0]) - 1 for group in groups.values())
-    squares = sum(float(np.mean([((each - each.mean()) ** 2).sum() for each in group])) for group in groups.values())
-    return SeedVariance(squares / degrees, degrees, len(groups))
 
 
 @dataclass(frozen=True)
@@ -74,7 +37,7 @@ class Difference:
     Attributes:
         estimate: the difference of the means over seeds.
         counts: number of seeds of each arm.
-        seeds: the variance between seeds.
+        seeds: the variance between seeds, one for both arms, or one of each.
         sentence_variance: variance of the estimate between samples of test sentences; 0 if it is not known.
         sentences: number of test sentences; None if the variance between samples of them is not known.
         comparisons: number of differences that are judged together (Bonferroni).
@@ -82,7 +45,7 @@ class Difference:
 
     estimate: float
     counts: tuple[int, int]
-    seeds: SeedVariance
+    seeds: tuple[SeedVariance, ...]
     sentence_variance: float = 0.0
     sentences: int | None = None
     comparisons: int = 1
@@ -90,12 +53,12 @@ class Difference:
     @property
     def standard_error(self) -> float:
         """The standard deviation of the estimate over samples of sentences and seeds."""
-        return math.sqrt(self.sentence_variance + self._seed_variance)
+        return math.sqrt(self.sentence_variance + sum(variance for variance, _ in self._of_seeds))
 
     @property
     def degrees(self) -> float:
         """Satterthwaite's degrees of freedom; infinite if nothing varies."""
-        parts = [(self._seed_variance, self.seeds.degrees)]
+        parts: list[tuple[float, float]] = [*self._of_seeds]
         if self.sentences is not None:
             parts.append((self.sentence_variance, self.sentences - 1))
         below = sum(variance**2 / degrees for variance, degrees in parts)
@@ -155,8 +118,11 @@ class Difference:
         return LEVEL / self.comparisons
 
     @property
-    def _seed_variance(self) -> float:
-        return self.seeds.variance * sum(1 / count for count in self.counts)
+    def _of_seeds(self) -> list[tuple[float, int]]:
+        """The parts of the estimate's variance that are due to seeds, each with its degrees of freedom."""
+        shares = [1 / count for count in self.counts]
+        weights = [sum(shares)] if len(self.seeds) == 1 else shares
+        return [(one.variance * weight, one.degrees) for one, weight in zip(self.seeds, weights, strict=True)]
 
     def _quantile(self, probability: float) -> float:
         degrees = self.degrees
@@ -164,5 +130,5 @@ class Difference:
 
     def _with_seeds(self, count: int) -> Difference:
         """Return the difference as it would be if every arm had ``count`` seeds."""
-        seeds = replace(self.seeds, degrees=self.seeds.arms * (count - 1))
+        seeds = tuple(replace(one, degrees=one.arms * (count - 1)) for one in self.seeds)
         return replace(self, counts=(count, count), seeds=seeds)

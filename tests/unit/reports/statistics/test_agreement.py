@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from triptych.reports.statistics.agreement import Agreement, decision_accuracy, order_pairs, signal_to_noise
-from triptych.reports.statistics.difference import pool_seeds
+from triptych.reports.statistics.seeds import pool_seeds
 
 
 def test_pairs_that_both_order_are_counted() -> None:

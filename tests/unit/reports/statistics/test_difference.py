@@ -10,7 +10,8 @@ from scipy import stats
 from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.weightstats import ttost_ind
 
-from triptych.reports.statistics.difference import MOST_SEEDS, POWER, Difference, SeedVariance, pool_seeds
+from triptych.reports.statistics.difference import MOST_SEEDS, POWER, Difference
+from triptych.reports.statistics.seeds import SeedVariance, pool_seeds
 
 OURS, THEIRS = [45.1, 44.2, 46.3, 45.0], [43.0, 43.9, 44.1]
 
@@ -19,7 +20,7 @@ def of_seeds(ours: list[float], theirs: list[float], **other: int) -> Difference
     """The difference of two arms whose sentences do not vary."""
     seeds = pool_seeds([ours, theirs])
     assert seeds is not None
-    return Difference(float(np.mean(ours) - np.mean(theirs)), (len(ours), len(theirs)), seeds, **other)
+    return Difference(float(np.mean(ours) - np.mean(theirs)), (len(ours), len(theirs)), (seeds,), **other)
 
 
 @pytest.mark.parametrize("comparisons", [1, 4])
@@ -30,6 +31,17 @@ def test_without_sentences_it_is_students_interval(comparisons: int) -> None:
     assert found.degrees == pytest.approx(5)
 
 
+@pytest.mark.parametrize("comparisons", [1, 4])
+def test_arms_with_variances_of_their_own_have_welchs_interval(comparisons: int) -> None:
+    own = tuple(SeedVariance(float(np.var(arm, ddof=1)), len(arm) - 1, 1) for arm in (OURS, THEIRS))
+    estimate = float(np.mean(OURS) - np.mean(THEIRS))
+    found = Difference(estimate, (len(OURS), len(THEIRS)), own, comparisons=comparisons)
+    welch = stats.ttest_ind(OURS, THEIRS, equal_var=False)
+    bounds = welch.confidence_interval(1 - 0.05 / comparisons)
+    assert found.degrees == pytest.approx(welch.df)
+    assert (found.interval.low, found.interval.high) == pytest.approx((bounds.low, bounds.high))
+
+
 def test_two_variances_have_welchs_degrees_of_freedom() -> None:
     """Welch's test is Satterthwaite's approximation for two variances. Here the second is that of the sentences."""
     one, other = np.array([1.0, 4.0, 2.0, 6.0, 3.0]), np.array([2.0, 2.5, 2.2, 1.9])
@@ -37,7 +49,7 @@ def test_two_variances_have_welchs_degrees_of_freedom() -> None:
     found = Difference(
         estimate=float(one.mean() - other.mean()),
         counts=(10, 10),  # 1/10 + 1/10 = 1/5
-        seeds=seeds,
+        seeds=(seeds,),
         sentence_variance=float(np.var(other, ddof=1) / 4),
         sentences=4,
     )
@@ -45,22 +57,6 @@ def test_two_variances_have_welchs_degrees_of_freedom() -> None:
     bounds = welch.confidence_interval()
     assert found.degrees == pytest.approx(welch.df)
     assert (found.interval.low, found.interval.high) == pytest.approx((bounds.low, bounds.high))
-
-
-def test_the_variance_of_seeds_is_pooled_over_arms_with_two() -> None:
-    seeds = pool_seeds([[1.0, 3.0], [7.0], [], [2.0, 2.0, 5.0]])
-    # Squares around the means: 1 + 1, and 1 + 1 + 4, over 1 + 2 degrees of freedom.
-    assert seeds == SeedVariance(8 / 3, 3, 2)
-    assert pool_seeds([[1.0], [2.0]]) is None
-
-
-def test_arms_of_the_same_trainings_count_once() -> None:
-    arms = [[1.0, 3.0], [2.0, 6.0], [5.0, 5.0]]
-    seeds = pool_seeds(arms, ["one", "one", "other"])
-    assert seeds is not None
-    # Squares of the first two: 2 and 8, whose mean is 5; 0 of the third; one degree for each training pair.
-    assert (seeds.variance, seeds.degrees, seeds.arms) == (2.5, 2, 2)
-    assert pool_seeds(arms) == pool_seeds(arms, "abc")
 
 
 @pytest.mark.parametrize("margin", [1.0, 2.0, 2.6, 3.5, 5.0])
@@ -72,13 +68,13 @@ def test_equivalence_is_two_one_sided_tests(margin: float) -> None:
 @pytest.mark.parametrize("true", [0.0, 0.5, 2.0, -2.0, 50.0])
 def test_power_is_statsmodels(true: float) -> None:
     found = of_seeds(OURS[:3], THEIRS)
-    theirs = TTestIndPower().power(true / math.sqrt(found.seeds.variance), nobs1=3, alpha=0.05)
+    theirs = TTestIndPower().power(true / math.sqrt(found.seeds[0].variance), nobs1=3, alpha=0.05)
     assert found.power(true) == pytest.approx(1.0 if true == 50 else theirs, abs=1e-6)
 
 
 def test_the_smallest_detectable_difference_is_found_with_the_power() -> None:
     found = of_seeds(OURS[:3], THEIRS)
-    theirs = TTestIndPower().solve_power(nobs1=3, alpha=0.05, power=POWER) * math.sqrt(found.seeds.variance)
+    theirs = TTestIndPower().solve_power(nobs1=3, alpha=0.05, power=POWER) * math.sqrt(found.seeds[0].variance)
     assert found.smallest_detectable() == pytest.approx(theirs, rel=1e-4)
     assert found.power(found.smallest_detectable()) == pytest.approx(POWER)
 
@@ -87,18 +83,18 @@ def test_the_smallest_detectable_difference_is_found_with_the_power() -> None:
 def test_the_seeds_needed_are_statsmodels(size: float) -> None:
     found = of_seeds(OURS[:3], THEIRS)
     theirs = TTestIndPower().solve_power(effect_size=size, alpha=0.05, power=POWER)
-    assert found.seeds_needed(size * math.sqrt(found.seeds.variance)) == math.ceil(theirs)
+    assert found.seeds_needed(size * math.sqrt(found.seeds[0].variance)) == math.ceil(theirs)
 
 
 def test_sentences_can_make_seeds_useless() -> None:
-    seeds = SeedVariance(0.01, 4, 2)
+    seeds = (SeedVariance(0.01, 4, 2),)
     assert Difference(0.1, (3, 3), seeds, sentence_variance=1.0, sentences=100).seeds_needed(0.5) is None
     assert Difference(0.1, (3, 3), seeds).seeds_needed(1.0) == 2
     assert Difference(0.1, (3, 3), seeds).seeds_needed(0.001) is None, f"more than {MOST_SEEDS}"
 
 
 def test_equal_trainings_leave_no_doubt() -> None:
-    found = Difference(2.0, (2, 2), SeedVariance(0.0, 2, 2))
+    found = Difference(2.0, (2, 2), (SeedVariance(0.0, 2, 2),))
     assert (found.interval.low, found.interval.high) == (2.0, 2.0)
     assert found.smallest_detectable() == 0
     assert found.seeds_needed(1.0) == 2

@@ -16,7 +16,7 @@ from scipy import stats
 from triptych.evaluation.bleu_statistics import bleu_statistics
 from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.statistics import interaction
-from triptych.reports.statistics.difference import Difference, pool_seeds
+from triptych.reports.statistics.difference import Difference
 from triptych.reports.statistics.interaction import (
     bleu_interaction_variance,
     common_blocks,
@@ -24,6 +24,7 @@ from triptych.reports.statistics.interaction import (
     sum_blocks,
     variance_of_sum,
 )
+from triptych.reports.statistics.seeds import pool_seeds
 from triptych.reports.statistics.sentences import draw_resamples
 
 
@@ -163,7 +164,7 @@ class SimulatedStudy:
         ]
         variance = variance_of_sum(terms[1] - terms[0])
         estimate = float(growth[0].mean() - growth[1].mean())
-        return Difference(estimate, (self.SEEDS, self.SEEDS), seeds, variance, len(terms[0]))
+        return Difference(estimate, (self.SEEDS, self.SEEDS), (seeds,), variance, len(terms[0]))
 
 
 def test_intervals_of_simulated_studies_cover_the_truth() -> None:

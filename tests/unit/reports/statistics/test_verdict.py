@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from triptych.config.claims import EXPECTATIONS
-from triptych.reports.statistics.difference import Difference, SeedVariance
+from triptych.reports.statistics.difference import Difference
+from triptych.reports.statistics.seeds import SeedVariance
 from triptych.reports.statistics.verdict import Expectation, Judgement, Verdict, judge_claim, judge_difference
 
 # With 20 degrees of freedom and a standard error of 0.5 the interval is the estimate ± 1.04, for equivalence ± 0.86.
-SEEDS = SeedVariance(0.375, 20, 10)
+SEEDS = (SeedVariance(0.375, 20, 10),)
 
 
 def estimated(estimate: float) -> Difference:
@@ -56,7 +57,7 @@ def test_a_claim_is_judged_by_the_interval(estimate: float, expected: Expectatio
 
 
 def test_a_small_difference_that_is_certain_makes_no_claim_of_equality_wrong() -> None:
-    certain = Difference(0.2, (3, 3), SeedVariance(0.0001, 20, 10))
+    certain = Difference(0.2, (3, 3), (SeedVariance(0.0001, 20, 10),))
     assert judge_claim(certain, Expectation.EQUAL, higher_is_better=True, margin=1.0).word is Verdict.EQUIVALENT
     assert judge_claim(certain, Expectation.EQUAL, higher_is_better=True, margin=0.1).word is Verdict.OPPOSITE
     assert judge_claim(certain, Expectation.BETTER, higher_is_better=True, margin=1.0).word is Verdict.HELD
