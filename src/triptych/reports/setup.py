@@ -164,7 +164,10 @@ def _budget(run: StoredRun) -> str:
     batch = run.config.get("batch") or {}
     times = (run.config.get("match") or {}).get("budget_times")
     multiple = "" if times is None else f"{times:g} times "
-    units = (f"{value:.3g} FLOPs" if key == "flops" else f"{value:,} {key}" for key, value in given.items())
+    units = (
+        f"{value:.3g} FLOPs" if key == "flops" else f"{value:,} {key.removesuffix('s') if value == 1 else key}"
+        for key, value in given.items()
+    )
     parts = [f"{multiple}{unit}" for unit in units]
     parts += [f"{batch['tokens']:,} padded tokens a batch"] if "tokens" in batch else []
     parts += [f"{batch['accumulate']} batches a step"] if batch.get("accumulate", 1) > 1 else []
