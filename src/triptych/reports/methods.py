@@ -11,7 +11,7 @@ from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.columns import Column, average_seeds, cost_columns, is_shared
 from triptych.reports.details import unlike_hardware
-from triptych.reports.findings import explain_interval, stand_in
+from triptych.reports.findings import MOST_NAMED, explain_interval, stand_in
 from triptych.reports.setup import all_signatures, how_trained, how_translated
 from triptych.reports.stored_run import StoredRun
 from triptych.reports.study import Study
@@ -43,7 +43,7 @@ def methods(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> str:
         _arms(rows),
         _data(runs),
         *how_trained(runs, study),
-        *_training(runs),
+        *_training(rows),
         *how_translated(runs),
         _sizes(rows),
         TRIALS,
@@ -82,7 +82,7 @@ def _data(runs: Sequence[StoredRun]) -> str:
     return f"Data: {described}." if described else ""
 
 
-def _training(runs: Sequence[StoredRun]) -> list[str]:
+def _training(rows: Sequence[ArmRow]) -> list[str]:
     """Return the optimizer, its schedule, label smoothing and the checkpoint that was used, as far as stored."""
     described: tuple[tuple[str, Callable[[StoredRun], str]], ...] = (
         ("Optimizer", lambda run: _settings(run.config.get("optimizer"))),
@@ -90,7 +90,10 @@ def _training(runs: Sequence[StoredRun]) -> list[str]:
         ("Checkpoint", _checkpoint),
         ("Precision", lambda run: str((run.config.get("strategy") or {}).get("precision") or "")),
     )
-    found = [(name, _join_different(map(describe, runs))) for name, describe in described]
+    found = [
+        (name, _by_arm({row.label: _join_different(map(describe, row.finished)) for row in rows if row.finished}))
+        for name, describe in described
+    ]
     return [f"{name}: {text}." for name, text in found if text]
 
 
@@ -127,15 +130,15 @@ def _sizes(rows: Sequence[ArmRow]) -> str:
     finished = [row for row in rows if row.finished]
     lines = average_seeds(finished).to_dict("records")
     columns = [column for column in cost_columns(runs_of(finished)) if column.key in ("parameters", "flops", "seconds")]
-    found = []
+    found = {}
     for row, line in zip(finished, lines, strict=True):
         parts = [
             f"{text} {NAMES.get(column.key, column.header)}" for column in columns if (text := _mean(line, column))
         ]
-        found.append(f"{row.label} {', '.join(parts)}" if parts else "")
+        found[row.label] = ", ".join(parts)
     devices = _join_different(((run.result or {}).get("train") or {}).get("device") for run in runs_of(finished))
     place = f"; time on {devices}" if devices else ""
-    sizes = "; ".join(filter(None, found))
+    sizes = _by_arm(found)
     how = f"FLOPs of all matrix products, forward and backward, by an analytic count{place}"
     return f"Sizes and costs ({how}): {sizes}." if sizes else ""
 
@@ -204,6 +207,26 @@ def _mean(line: Mapping[str, float], column: Column) -> str:
     """Return the mean of a figure as a table prints it, empty if it was not stored."""
     mean = line.get(column.key)
     return "" if mean is None or math.isnan(mean) else format(mean / column.scale, column.format)
+
+
+def _by_arm(texts: Mapping[str, str]) -> str:
+    """Return what is said of each arm: once if it is the same of all, else each text with the arms that it is said of.
+
+    Args:
+        texts: by the labels of the arms; empty where nothing is known.
+    """
+    arms: dict[str, list[str]] = {}
+    for label, text in texts.items():
+        if text:
+            arms.setdefault(text, []).append(label)
+    if len(arms) == 1:
+        return next(iter(arms))
+    return "; ".join(f"{_named(labels)}: {text}" for text, labels in arms.items())
+
+
+def _named(labels: Sequence[str]) -> str:
+    """Return the labels of arms, or their number if they are many."""
+    return _listed(labels) if len(labels) <= MOST_NAMED else f"{len(labels)} configurations"
 
 
 def _join_different(texts: Iterable[str | None]) -> str:

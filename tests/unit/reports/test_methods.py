@@ -41,7 +41,7 @@ def test_the_paragraph_says_what_a_reviewer_asks_for(tmp_path: Path, capsys: pyt
         "Translation of toy: 30 sentences, beam 4, length penalty 0.6.",
         "Optimizer: AdamW (betas [0.9, 0.98]), weight decay 0.1.",
         "Checkpoint: the best by validation loss.",
-        "a 2.00 M parameters, 4.00e+15 FLOPs, 90.0 seconds; b 3.00 M parameters, 6.00e+15 FLOPs",
+        "a: 2.00 M parameters, 4.00e+15 FLOPs, 90.0 seconds; b: 3.00 M parameters, 6.00e+15 FLOPs",
         TRIALS,
         "toy, BLEU: nrefs:1|case:mixed|eff:no|tok:13a",
         "Primary outcome: validation loss (nats a token), compared with a.",
@@ -52,6 +52,14 @@ def test_the_paragraph_says_what_a_reviewer_asks_for(tmp_path: Path, capsys: pyt
     ):
         assert sentence in text, sentence
     assert "params (M)" not in text, "no table"
+
+
+def test_settings_that_differ_are_said_of_their_arms(tmp_path: Path) -> None:
+    for number, name in enumerate("abcdef"):
+        run = make_run(tmp_path, f"model={name}-0000000{number}")
+        configure(run, optimizer={"weight_decay": 0.2 if name == "f" else 0.1})
+    text = report(tmp_path).methods
+    assert "Optimizer: 5 configurations: weight decay 0.1; f: weight decay 0.2." in text
 
 
 def test_one_seed_claims_no_interval(tmp_path: Path) -> None:
