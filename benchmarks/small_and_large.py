@@ -22,7 +22,7 @@ from triptych.reports.reader import find_arms, find_runs
 from triptych.reports.scores import VALIDATION_LOSS
 from triptych.reports.statistics.agreement import Agreement, decision_accuracy, order_pairs, signal_to_noise
 from triptych.reports.statistics.difference import Interval
-from triptych.reports.statistics.seeds import SeedVariance, pool_seeds
+from triptych.reports.statistics.seeds import SeedVariance, pool_seeds, seed_variances
 from triptych.reports.stored_run import test_sets
 from triptych.reports.study import find_study, subfolders
 
@@ -130,8 +130,10 @@ def scale_lines(studies: Sequence[Measured]) -> list[list[str]]:
 
 
 def noise_of(studies: Sequence[Measured], scale: str, key: str) -> SeedVariance | None:
-    """Return the variance between seeds at a scale, pooled over the arms of all its studies."""
-    return pool_seeds([values for found in studies if found.scale == scale for values in found.values(key).values()])
+    """Return the variance between seeds at a scale, pooled over all its studies; None if their arms differ in it."""
+    arms = [values for found in studies if found.scale == scale for values in found.values(key).values()]
+    found = seed_variances({str(number): values for number, values in enumerate(arms)})
+    return None if found is None or found.unequal else found.pooled
 
 
 def signal_lines(studies: Sequence[Measured]) -> list[list[str]]:
@@ -207,9 +209,9 @@ def page(studies: Sequence[Measured]) -> str:
         *paragraph(
             "The standard deviation of the arms' means, divided by that of one seed around its arm's mean. If it is "
             "small, one training of each arm cannot rank the arms of a study. Intervals are at 95%, from the F "
-            "distribution. A study with one seed borrows the noise of the studies of its scale with several; whether "
-            "its own seeds vary as much is not known. [decoding](../experiments/decoding) is left out, since its arms "
-            "share one training."
+            "distribution. A study with one seed borrows the noise of the studies of its scale with several, unless "
+            "their arms differ in it; whether its own seeds vary as much is not known. "
+            "[decoding](../experiments/decoding) is left out, since its arms share one training."
         ),
         *table(["study", "scale", *(NAMES[key] for key in KEYS), "seeds of the noise"], signal_lines(studies)),
         *paragraph(
