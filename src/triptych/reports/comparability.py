@@ -128,7 +128,7 @@ def refuse_tampered(runs: Sequence[StoredRun]) -> None:
     """Refuse results that contradict the config or the translations of their run.
 
     A run's seed must be its config's, its sources and references those that it was scored on, and its scores those of
-    its translations. Neither test sets without translations nor metrics from outside triptych are checked.
+    its translations. Neither test sets without translations nor TER and metrics from outside triptych are checked.
 
     Raises:
         UserError: a run contradicts itself.

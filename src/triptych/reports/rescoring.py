@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 
 from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.metrics.ter import TER
 
 from triptych.errors import UserError
 from triptych.evaluation.bleu_statistics import bleu_from_signature
-from triptych.evaluation.metrics import Bleu, ChrF, ExactMatch, MetricScore, Ter, bleu_score, for_languages
+from triptych.evaluation.metrics import Bleu, ChrF, ExactMatch, MetricScore, bleu_score, for_languages
 from triptych.evaluation.moses_bleu import MosesBleu
 from triptych.reports.stored_run import StoredRun, TranslatedText
 
-METRICS = {f"{metric.__module__}.{metric.__name__}": metric for metric in (Bleu, ChrF, Ter, ExactMatch, MosesBleu)}
-"""The metrics that can score again, by the ``_target_`` of their configuration."""
+METRICS = {f"{metric.__module__}.{metric.__name__}": metric for metric in (Bleu, ChrF, ExactMatch, MosesBleu)}
+"""The metrics that can score again, by the ``_target_`` of their configuration. TER would take minutes."""
 
-DEFAULTS = {"chrf": CHRF, "ter": TER}
+DEFAULTS = {"chrf": CHRF}
 """sacreBLEU's metrics that a run whose config names no metric was scored with, apart from BLEU."""
 
 MARKS_OF_VERSIONS = {"sacrebleu": "version", "sacremoses": "sacremoses"}
@@ -28,14 +27,14 @@ def rescore(run: StoredRun, name: str, signature: str, text: TranslatedText) -> 
 
     Args:
         run: the run, whose config has the settings. Runs of triptych 0.1 have none: their BLEU follows the signature,
-            and their chrF and TER have sacreBLEU's defaults.
+            and their chrF has sacreBLEU's defaults.
         name: the name of the metric in the run's result.
         signature: the signature that the result has.
         text: what to score.
 
     Returns:
-        The score, with the signature for the version of sacreBLEU that the run was scored with. None for a metric from
-        outside triptych.
+        The score, with the signature for the version of sacreBLEU that the run was scored with. None for TER, and for
+        a metric from outside triptych.
 
     Raises:
         ValueError: sacreBLEU has no metric of these settings.

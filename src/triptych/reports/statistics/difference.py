@@ -73,8 +73,11 @@ class Difference:
     def is_within(self, margin: float) -> bool:
         """Return whether two one-sided tests show that the true difference is smaller than a margin (Schuirmann 1987).
 
-        It is so if the interval at twice the level lies between -margin and margin.
+        It is so if the interval at twice the level lies between -margin and margin. Where nothing varies, as between
+        two models with a BLEU of 0, nothing is shown.
         """
+        if not self.standard_error:
+            return False
         half = self._quantile(1 - self._level) * self.standard_error
         return abs(self.estimate) + half < margin
 

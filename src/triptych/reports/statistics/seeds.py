@@ -12,6 +12,8 @@ from scipy import stats
 
 UNEQUAL = 0.05
 """Level of the test by which arms count as different in their variance."""
+FEWEST = 3
+"""Smallest number of seeds of every arm with which arms can have variances of their own; two tell next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,9 @@ class SeedVariances:
     """The variances between seeds in a report.
 
     Attributes:
-        own: of each arm with at least two seeds.
+        own: of each arm with at least two seeds, unless it is zero, as that of a BLEU of 0.
         pooled: over all of them.
-        unequal: whether Bartlett's test finds that the arms differ in their variance.
+        unequal: whether the arms have enough seeds, and Bartlett's test finds that they differ in their variance.
     """
 
     own: Mapping[str, SeedVariance]
@@ -47,7 +49,7 @@ class SeedVariances:
         """Return the variances that the difference of two arms has.
 
         Where arms are alike in their variance, it is the pooled one, for both arms. Else it is that of each arm; an arm
-        of one seed has the pooled one.
+        without one has the pooled one.
         """
         return tuple(self.own.get(arm, self.pooled) for arm in (one, other)) if self.unequal else (self.pooled,)
 
@@ -71,7 +73,8 @@ def seed_variances(
     trained = [
         SeedVariance(float(np.mean([one.variance for one in group])), group[0].degrees, 1) for group in groups.values()
     ]
-    return SeedVariances(own, pool(trained), variances_differ(trained))
+    varying = {name: one for name, one in own.items() if one.variance}
+    return SeedVariances(varying, pool(trained), variances_differ([one for one in trained if one.variance]))
 
 
 def pool_seeds(arms: Iterable[Sequence[float]]) -> SeedVariance | None:
@@ -94,13 +97,14 @@ def pool(found: Sequence[SeedVariance]) -> SeedVariance:
 def variances_differ(found: Sequence[SeedVariance]) -> bool:
     """Return whether variances differ by more than chance, at the level ``UNEQUAL`` (Bartlett 1937).
 
-    It takes the values for normal. Variances of zero, as of a score that is 0 for every seed, differ from all others.
+    It takes the values for normal. With fewer than ``FEWEST`` seeds of an arm it is not tested, and they do not.
+
+    Args:
+        found: variances above zero.
     """
-    pooled = pool(found)
-    if len(found) < 2 or not pooled.variance:
+    if len(found) < 2 or any(one.degrees < FEWEST - 1 for one in found):
         return False
-    if not all(one.variance for one in found):
-        return True
+    pooled = pool(found)
     inverse = sum(1 / one.degrees for one in found) - 1 / pooled.degrees
     logs = sum(one.degrees * math.log(pooled.variance / one.variance) for one in found)
     statistic = logs / (1 + inverse / (3 * (len(found) - 1)))

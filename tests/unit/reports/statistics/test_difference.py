@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,5 +97,6 @@ def test_sentences_can_make_seeds_useless() -> None:
 def test_equal_trainings_leave_no_doubt() -> None:
     found = Difference(2.0, (2, 2), (SeedVariance(0.0, 2, 2),))
     assert (found.interval.low, found.interval.high) == (2.0, 2.0)
+    assert not replace(found, estimate=0.0).is_within(1.0)
     assert found.smallest_detectable() == 0
     assert found.seeds_needed(1.0) == 2

@@ -47,8 +47,17 @@ def test_arms_that_differ_have_their_own_variances() -> None:
     assert unlike.between("a", "c") == (SeedVariance(1.0, 2, 1), unlike.pooled), "c was trained once"
 
 
-def test_scores_without_any_variance_differ_from_those_with_some() -> None:
-    none, some = SeedVariance(0.0, 2, 1), SeedVariance(1.0, 2, 1)
-    assert variances_differ([none, some])
-    assert not variances_differ([none, none])
-    assert not variances_differ([some])
+def test_arms_whose_seeds_agree_exactly_tell_nothing_of_the_variance() -> None:
+    found = seed_variances({"a": [0.0, 0.0, 0.0], "b": [1.0, 2.0, 3.0], "c": [1.0, 2.0, 99.0]})
+    assert found is not None
+    assert found.unequal
+    assert found.between("a", "b") == (found.pooled, SeedVariance(1.0, 2, 1))
+    alike = seed_variances({"a": [0.0, 0.0, 0.0], "b": [1.0, 2.0, 3.0]})
+    assert alike is not None
+    assert not alike.unequal
+
+
+def test_two_seeds_are_too_few_to_tell_variances_apart() -> None:
+    found = seed_variances({"a": [1.0, 1.0001], "b": [1.0, 99.0], "c": [1.0, 2.0, 3.0]})
+    assert found is not None
+    assert not found.unequal
