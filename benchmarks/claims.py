@@ -169,14 +169,14 @@ def page(lines: Sequence[Line], untested: Sequence[list[str]]) -> str:
         "# Published claims, and what was found here",
         "",
         *paragraph(
-            f"{len(claims)} claims that publications make and the [studies](studies.md) test, and {len(untested)} more "
-            f"that no study decides yet. A claim has a line for each scale that it was tested at: {counted}. This page "
-            "is written by `python -m benchmarks.claims`, from the claims in `conf/experiment`, the figures in "
+            f"{len(claims)} claims, of publications or of the [studies](studies.md) themselves, and {len(untested)} "
+            f"more that no study decides yet. A claim has a line for each scale that it was tested at: {counted}. This "
+            "page is written by `python -m benchmarks.claims`, from the claims in `conf/experiment`, the figures in "
             "`experiments/*/published.csv` and committed results alone."
         ),
         *paragraph(
-            "A difference is that of the first arm in brackets minus the second. Ours are of the measure that decides, "
-            "in its unit, and then of BLEU. A lower loss (nats) or perplexity is better. "
+            "A difference is that of the first arm in brackets minus the second. Of ours, the first is in the measure "
+            "that decides the verdict, and the second in BLEU. A lower loss (nats) or perplexity is better. "
             "[The words of the verdicts](../experiments/README.md#verdicts) say what an interval has to show. "
             "Published figures are of other data, sizes and metrics than ours, so only their signs can be compared."
         ),

@@ -105,8 +105,8 @@ class Search:
         """
         if self.is_tuned:
             raise UserError(
-                f"search.length_penalty={TUNED} is chosen when a run has trained, and here none has been chosen; give "
-                "a number, such as search.length_penalty=0.6."
+                f"search.length_penalty={TUNED} has no number here, because only train and evaluate choose one; leave "
+                "the key out for the one that the run has chosen, or give a number."
             )
         starts = torch.full_like(src_lengths, BOS) if starts is None else starts
         beams = Beams.initial(starts, self.limit(src_lengths), self.n_best)

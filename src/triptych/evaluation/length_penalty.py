@@ -60,7 +60,9 @@ def choose_length_penalty(translator: Translator, corpus: Corpus, search: Search
         return ChosenSearch(search, {})
     sources, references, sections = validation_sample(corpus)
     bleu: dict[float, float] = {}
-    for penalty in PENALTIES if search.beam_size > 1 else PENALTIES[:1]:
+    penalties = PENALTIES if search.beam_size > 1 else PENALTIES[:1]
+    logger.info("choosing the length penalty: %d times %d validation sentences …", len(penalties), len(sources))
+    for penalty in penalties:
         tried = search.with_length_penalty(penalty)
         found = translate_sections(translator, sources, sections, search=tried, search_tokens=search_tokens)
         bleu[penalty] = corpus_scores([one.text for one in found], references)["bleu"]

@@ -129,7 +129,7 @@ def later_claims(study: Study) -> list[str]:
     """Return that the claims of a study are younger than its runs, if they are."""
     if not (study.claims and study.claims_are_younger):
         return []
-    return ["These runs are older than the claims, and than the choice of the measure that decides."]
+    return ["The claims, and the measure that decides, were chosen when these runs were known."]
 
 
 def explain_published(rows: Sequence[ArmRow], published: Published, reference: str | None) -> str:

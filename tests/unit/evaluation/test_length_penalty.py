@@ -87,5 +87,5 @@ def test_the_sample_keeps_every_direction() -> None:
 
 
 def test_a_search_that_is_not_tuned_yet_does_not_run() -> None:
-    with pytest.raises(UserError, match=r"search\.length_penalty=tuned is chosen when .*; give a number"):
+    with pytest.raises(UserError, match=r"search\.length_penalty=tuned has no number here, .*give a number"):
         tuned_search()(None, None, None)  # type: ignore[arg-type]
