@@ -34,6 +34,8 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
     [
         (["model=lm4mt", "model.num_layer=3"], ["model.num_layer", "did you mean model.num_layers?"]),
         (["model=transformr"], ["model=transformr", "transformer_base"]),
+        (["steps=200"], ["steps is no configuration key", "did you mean budget.steps?"]),
+        (["lm4mt"], ["lm4mt has no =", "such as model=lm4mt"]),
         ([*TEXT, "data.train=nothing"], ["nothing"]),
         ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
         ([*TEXT, "data.train=bad"], ["bad.fr:1", "UTF-8"]),
@@ -96,6 +98,7 @@ def test_training_refuses(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     where = [f"data.dir={files}"] if "data=text" in arguments else []
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # on a busy machine it would be said how many threads there are
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke", "cache=cache", *arguments, *where])
     status, said = cli.main(), capsys.readouterr().err

@@ -52,6 +52,9 @@ def explain(error: BaseException, command: str = "train", overrides: Sequence[st
 def _explain_config(error: BaseException, command: str, overrides: Sequence[str]) -> str:
     """Return Hydra's complaint about a configuration as one sentence."""
     text = str(error)
+    if found := re.search(r"Error parsing override '([^'=]+)'", text):
+        example = "model=lm4mt" if command == "train" else f"run={found[1]}"
+        return f"{found[1]} has no =; give a key and its value, such as {example}."
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is no configuration key{_suggestion(found[1], command, overrides) or '.'}"
     if found := re.search(
@@ -97,7 +100,7 @@ def _options_without_file(overrides: Sequence[str]) -> list[str]:
 
 
 def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
-    """Return ``; did you mean …?`` for a key that resembles one of the command's, else nothing."""
+    """Return ``; did you mean …?`` for a key that ends or resembles one of the command's, else nothing."""
     from hydra import compose
 
     from triptych.config.composition import separate_hydra
@@ -108,7 +111,9 @@ def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
             config = compose(command, overrides=others)
     except Exception:
         return ""
-    close = difflib.get_close_matches(key, list(_keys(config)), n=1)
+    keys = _keys(config)
+    last_parts = sorted((one for one in keys if one.rpartition(".")[2] == key), key=len)
+    close = last_parts or difflib.get_close_matches(key, keys, n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
