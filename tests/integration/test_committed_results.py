@@ -90,4 +90,5 @@ def test_one_seed_has_no_verdict_on_two_arms() -> None:
     for path in HOMES:
         report_lines = (path.parent / "report.md").read_text(encoding="utf-8").splitlines()
         verdicts = [line for line in report_lines if re.search(r"\| (held|opposite|equivalent|better|worse) \|", line)]
-        assert bool(verdicts) == any(re.search(r"over [35] seeds|^## Dose", line) for line in report_lines), path
+        several = any(re.search(r"over [35] seeds|^## Dose", line) for line in report_lines)
+        assert several or not verdicts, path
