@@ -326,7 +326,7 @@ ARCHIVES = sorted(path.parent for path in (ROOT / "experiments").glob("*/results
 SEEDS = {
     ("architectures", "multi30k"): 3,
     ("lm4mt_loss", "multi30k"): 3,
-    **{(name, "toy"): 5 for name in ("hybrids", "positions", "schedule", "toy_zero_shot")},
+    **{(name, "toy"): 5 for name in ("embeddings", "hybrids", "positions", "schedule", "toy_zero_shot")},
 }
 """Seeds of each arm, where they are several."""
 
