@@ -35,7 +35,7 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["model=lm4mt", "model.num_layer=3"], ["model.num_layer", "did you mean model.num_layers?"]),
         (["model=transformr"], ["model=transformr", "transformer_base"]),
         (["steps=200"], ["steps is no configuration key", "did you mean budget.steps?"]),
-        (["lm4mt"], ["lm4mt has no =", "such as model=lm4mt"]),
+        (["lm4mt"], ["lm4mt has no =", "such as scale=toy"]),
         ([*TEXT, "data.train=nothing"], ["nothing"]),
         ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
         ([*TEXT, "data.train=bad"], ["bad.fr:1", "UTF-8"]),

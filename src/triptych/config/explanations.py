@@ -53,7 +53,7 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
     """Return Hydra's complaint about a configuration as one sentence."""
     text = str(error)
     if found := re.search(r"Error parsing override '([^'=]+)'", text):
-        example = "model=lm4mt" if command == "train" else f"run={found[1]}"
+        example = "scale=toy" if command == "train" else f"run={found[1]}"
         return f"{found[1]} has no =; give a key and its value, such as {example}."
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is no configuration key{_suggestion(found[1], command, overrides) or '.'}"
