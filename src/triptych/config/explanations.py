@@ -100,7 +100,7 @@ def _options_without_file(overrides: Sequence[str]) -> list[str]:
 
 
 def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
-    """Return ``; did you mean …?`` for a key that ends or resembles one of the command's, else nothing."""
+    """Return ``; did you mean …?`` for a key that is the last part of one of the command's, or resembles one."""
     from hydra import compose
 
     from triptych.config.composition import separate_hydra

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+
+from omegaconf import OmegaConf
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import Comparisons
@@ -33,7 +34,8 @@ class Dose:
 
     def of(self, run: StoredRun) -> float:
         """Return the dose of a run."""
-        return fmean(float(_look_up(run.config, key)) for key in self.mean_of)
+        config = OmegaConf.create(run.config)
+        return fmean(float(OmegaConf.select(config, key)) for key in self.mean_of)
 
 
 @dataclass(frozen=True)
@@ -110,13 +112,5 @@ def _cells(response: Response) -> list[str] | None:
     if (line := response.line) is None:
         return None
     measure = response.measure
-    name = measure.title if measure.unit == measure.name else f"{measure.title} ({measure.unit})"
     ends = (f"{value:.{measure.decimals}f}" for value in (line.start, line.end))
-    return [name, str(len(response.points)), *ends, show_change(response)]
-
-
-def _look_up(config: Any, key: str) -> Any:
-    """Return the value of a dotted key."""
-    for part in key.split("."):
-        config = config[part]
-    return config
+    return [measure.with_unit, str(len(response.points)), *ends, show_change(response)]

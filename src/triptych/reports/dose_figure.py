@@ -19,5 +19,5 @@ def draw_response(response: Response) -> go.Figure | None:
     figure.add_scatter(
         x=response.range, y=(line.start, line.end), mode="lines", name="line", line={"color": PALETTE[1], "width": 2}
     )
-    style_axes(figure, x=response.dose.name, y=f"{measure.title} ({measure.unit})")
+    style_axes(figure, x=response.dose.name, y=measure.with_unit)
     return figure

@@ -163,7 +163,7 @@ def _seconds(compared: EqualComparisons) -> str:
     whose = f"that of {', '.join(compared.unmeasured)}" if compared.speeds else "the speed of each arm"
     return (
         f"Nothing is compared at equal {NAMES[SECONDS]}: {whose} was not measured alone. `triptych forecast … "
-        f"jobs=1 --measure 60 --speeds FOLDER/{SPEEDS_FILE}` measures them."
+        f"--measure 60 --speeds FOLDER/{SPEEDS_FILE}` measures them."
     )
 
 

@@ -50,6 +50,11 @@ class Measure:
         return f"{self.name}, {' minus '.join(self.test_sets)}" if self.test_sets else self.name
 
     @property
+    def with_unit(self) -> str:
+        """Its title, with the unit if that is another word."""
+        return self.title if self.unit == self.name else f"{self.title} ({self.unit})"
+
+    @property
     def test_sets(self) -> list[str]:
         """The test sets that it is computed from: none, one, or one and its baseline."""
         return [name for name in (self.test_set, self.baseline) if name]

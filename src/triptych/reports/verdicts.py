@@ -184,7 +184,7 @@ def _judge_dose(
     judged = judge_interval(change[1], claim.expect, higher_is_better=measure.higher_is_better, reason=reason)
     in_bleu = ""
     if measure.key != "bleu" and test_sets(runs):
-        bleu = find_measure("bleu", claim.test_set or test_sets(runs)[0])
+        bleu = find_measure("bleu", claim.test_set or test_sets(runs)[0], baseline=claim.baseline_test_set)
         in_bleu = show_change(respond(dose, rows, compared(bleu)))
     return JudgedClaim(claim, label, str(judged), measure, show_change(response), in_bleu)
 
@@ -197,7 +197,4 @@ def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure |
 
 
 def _described(measure: Measure | None) -> str:
-    """Return the name of a measure, with its unit if that is another word."""
-    if measure is None:
-        return MISSING
-    return measure.title if measure.unit == measure.name else f"{measure.title} ({measure.unit})"
+    return MISSING if measure is None else measure.with_unit
