@@ -32,11 +32,12 @@ def require_probability(section: str, **given: float) -> None:
 
 
 def require_one_of(options: Iterable[str], section: str, **given: str) -> None:
-    """Check that keys of one section of the config have one of the allowed values.
+    """Check that keys of one section of the config (``""``: its top level) have one of the allowed values.
 
     Raises:
         UserError: a value is not among the options.
     """
     for key, value in given.items():
         if value not in options:
-            raise UserError(f"{section}.{key}={value} is unknown; choose one of {', '.join(options)}.")
+            name = f"{section}.{key}" if section else key
+            raise UserError(f"{name}={value} is unknown; choose one of {', '.join(options)}.")

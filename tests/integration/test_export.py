@@ -1,16 +1,29 @@
-"""`triptych export` writes a run in CTranslate2's form, and compares the two."""
+"""`triptych export` writes a run in another form, and compares the two."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import torch
 from conftest import triptych
+from safetensors.torch import load_file, save_file
 
-pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
+from triptych.runs.run import load
 
 
-def test_the_command(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    short = ["budget.steps=4", "validation.every=4", "log_every=1", "checkpoint.average=1"]
+    done = triptych("train", "scale=smoke", "model=lm4mt", "name=lm4mt", "cache=cache", *short, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "runs" / "lm4mt"
+
+
+def test_ctranslate2(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
+
     def command(*arguments: str) -> tuple[int, str, str]:
         done = triptych(*arguments, cwd=tmp_path)
         return done.returncode, done.stdout, done.stderr
@@ -22,7 +35,57 @@ def test_the_command(tmp_path: Path) -> None:
     assert status == 0
     assert "log-probabilities of our translations: the same within" in shown
     assert {"model.bin", "joint.model"} <= {path.name for path in (tmp_path / "exported").iterdir()}
+    status, _, error = command("export", f"run={run}", "precision=half", "output=half")
+    assert status == 2
+    assert "format=ctranslate2 has precision=full alone" in error
     status, _, error = command("export", f"run={run}", "output=exported")
     assert status == 2
     assert error.count("\n") == 1
     assert "output=exported is there already" in error
+
+
+def test_a_shared_run_is_the_run_without_its_training_state(run: Path, tmp_path: Path) -> None:
+    done = triptych("export", f"run={run}", "format=safetensors", "output=shared", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    original, shared = load(run), load(tmp_path / "shared")
+    for name, tensor in original.model.state_dict().items():
+        assert torch.equal(shared.model.state_dict()[name], tensor)
+    assert shared.result == original.result
+    assert shared.config == original.config
+    files = {str(path.relative_to(tmp_path / "shared")) for path in (tmp_path / "shared").rglob("*") if path.is_file()}
+    tokenizer = {"tokenizer/joint.model", "tokenizer/tokenizer.json"}
+    assert files == {"run.json", "config.yaml", "result.json", "checkpoints/best.safetensors", *tokenizer}
+    translated = triptych("translate", "run=shared", cwd=tmp_path, stdin="a cat sleeps\n")
+    assert translated.stdout == "".join(f"{line}\n" for line in original.translate(["a cat sleeps"]))
+
+
+def test_half_precision_rounds_the_weights(run: Path, tmp_path: Path) -> None:
+    done = triptych("export", f"run={run}", "format=safetensors", "precision=half", "output=half", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    weights = load(tmp_path / "half").model.state_dict()
+    for name, tensor in load(run).model.state_dict().items():
+        assert torch.equal(weights[name], tensor.half().float())
+    sizes = [path.stat().st_size for folder in (tmp_path / "half", run) for path in folder.glob("checkpoints/best.*")]
+    assert sizes[0] < 0.55 * sizes[1]
+
+
+def test_another_tokenizer_is_refused(run: Path, tmp_path: Path) -> None:
+    assert triptych("export", f"run={run}", "format=safetensors", "output=shared", cwd=tmp_path).returncode == 0
+    path = tmp_path / "shared" / "checkpoints" / "best.safetensors"
+    save_file(load_file(path), path, {"tokenizer": "another"})
+    refused = triptych("translate", "run=shared", cwd=tmp_path, stdin="a\n")
+    assert refused.returncode == 2
+    assert "is not the one that its checkpoint was trained with, another" in refused.stderr
+
+
+def test_an_unfinished_run_is_refused(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "unfinished").symlink_to(run)
+    hidden = run / "result.json"
+    hidden.rename(run / "hidden.json")
+    try:
+        refused = triptych("export", "run=unfinished", "format=safetensors", "output=shared", cwd=tmp_path)
+    finally:
+        (run / "hidden.json").rename(hidden)
+    assert refused.returncode == 2
+    assert "has no result.json yet" in refused.stderr
+    assert not (tmp_path / "shared").exists()

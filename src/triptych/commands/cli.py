@@ -10,7 +10,7 @@ COMMANDS = {
     "forecast": "say what a run or a sweep will cost, before anything is trained",
     "evaluate": "translate and score a split with a trained run",
     "translate": "translate standard input with a trained run",
-    "export": "write a trained run in the form of another program: format=ctranslate2",
+    "export": "write a trained run for another program, or to share it: format=ctranslate2|safetensors",
     "report": "print the table of the runs below a folder, and write it as Markdown, LaTeX, CSV and HTML",
 }
 

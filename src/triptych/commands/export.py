@@ -1,4 +1,4 @@
-"""``triptych export``: write a trained run in the form of another program, checked against ours."""
+"""``triptych export``: write a trained run in another form, checked against the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def main(arguments: list[str]) -> int:
 def _export(config: DictConfig) -> None:
     from triptych.export.run import export_run  # imported late: --help and mistakes do not wait for it
 
-    found, folder = export_run(config.run, config.format, config.output, config.checkpoint)
-    print(f"{found.same} of {found.sentences} validation sentences: the same translation without a length penalty")
+    found, folder = export_run(config.run, config.format, config.precision, config.output, config.checkpoint)
+    print(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
     print(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
     print(f"{config.format}: {folder}")

@@ -214,6 +214,7 @@ class Export:
 
     run: str = MISSING
     format: str = MISSING
+    precision: str = MISSING
     output: str = MISSING
     checkpoint: str | None = MISSING
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +12,11 @@ from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
+from triptych.export.comparison import Comparison
 from triptych.layers.ctranslate2 import require_ctranslate2
 
 TOLERANCE = 1e-3
 """Largest accepted difference, in nats, between the two programs' log-probabilities of a sentence in float32."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Comparison of the two programs over the same sentences.
-
-    Attributes:
-        sentences: number of sentences compared.
-        same: number of sentences that both programs translate into the same pieces.
-        difference: largest difference, in nats, between the log-probabilities that they give to our translations.
-    """
-
-    sentences: int
-    same: int
-    difference: float
 
 
 def to_ctranslate2(translator: Translator, folder: Path) -> None:
@@ -82,5 +67,6 @@ def compare_ctranslate2(translator: Translator, folder: Path, lines: Sequence[st
     return Comparison(
         sentences=len(sources),
         same=sum(tokenizer.pieces(a, "tgt") == b.hypotheses[0] for a, b in zip(ours, theirs, strict=True)),
+        search="without a length penalty",
         difference=max(abs(a - sum(b.log_probs)) for a, b in zip(our_scores, their_scores, strict=True)),
     )

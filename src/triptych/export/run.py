@@ -1,4 +1,4 @@
-"""Export a trained run, and keep the export only if the other program computes the same."""
+"""Export a trained run, and keep the export only if it computes the same."""
 
 from __future__ import annotations
 
@@ -7,42 +7,58 @@ from pathlib import Path
 from hydra.utils import instantiate
 
 from triptych.data.corpus import VALIDATION
-from triptych.errors import UserError
-from triptych.export.ctranslate2 import TOLERANCE, Comparison, compare_ctranslate2, to_ctranslate2
+from triptych.errors import UserError, require_one_of
+from triptych.export.comparison import Comparison
+from triptych.export.ctranslate2 import TOLERANCE, compare_ctranslate2, to_ctranslate2
+from triptych.export.safetensors import compare_safetensors, to_safetensors
 from triptych.files import replacing
 from triptych.runs.run import load
 
 CHECKED_SENTENCES = 100
-"""Sentences of the validation text that both programs translate."""
+"""Sentences of the validation text that both the run and its export translate."""
 
 
-def export_run(run: str | Path, format: str, output: str | Path, checkpoint: str | None) -> tuple[Comparison, Path]:
-    """Write a folder in the form of another program.
+FORMATS = ("ctranslate2", "safetensors")
+
+
+def export_run(
+    run: str | Path, format: str, precision: str, output: str | Path, checkpoint: str | None
+) -> tuple[Comparison, Path]:
+    """Write a trained run in another form, and compare the results of the two.
 
     Args:
         run: folder of the run.
-        format: ``ctranslate2``.
+        format: one of ``FORMATS``.
+        precision: of the weights, ``full`` or ``half``.
         output: the new folder.
         checkpoint: whose weights to export; None for those that result.json scores.
 
     Raises:
-        UserError: an unknown format, an architecture that it has no form for, a folder that is there already, or a
-            result that computes something else. Nothing is written then.
+        UserError: an unknown format or precision, a run without result.json, an architecture that the format has no
+            form for, a folder that is there already, or an export in full precision that computes something else.
+            Nothing is written then.
     """
-    if format != "ctranslate2":
-        raise UserError(f"format={format} is unknown; give ctranslate2.")
+    require_one_of(FORMATS, "", format=format)
+    require_one_of(("full", "half"), "", precision=precision)
+    if format == "ctranslate2" and precision == "half":
+        raise UserError(
+            "format=ctranslate2 has precision=full alone; CTranslate2 rounds weights when it loads them (compute_type)."
+        )
     folder = Path(output).expanduser()
     if folder.exists():
         raise UserError(f"output={folder} is there already; remove it, or give another folder.")
     loaded = load(run, checkpoint)
-    translator = loaded.translator
     lines = list(instantiate(loaded.config.data).splits[VALIDATION][0][:CHECKED_SENTENCES])
     with replacing(folder) as beside:
-        to_ctranslate2(translator, beside)
-        found = compare_ctranslate2(translator, beside, lines, translator.search)
-        if found.difference > TOLERANCE:
+        if format == "ctranslate2":
+            to_ctranslate2(loaded.translator, beside)
+            found = compare_ctranslate2(loaded.translator, beside, lines, loaded.translator.search)
+        else:
+            to_safetensors(loaded, beside, precision)
+            found = compare_safetensors(loaded, beside, lines)
+        if precision == "full" and found.difference > TOLERANCE:
             raise UserError(
-                f"CTranslate2 gives our translations other log-probabilities than we do, by up to "
+                f"the export gives our translations other log-probabilities than we do, by up to "
                 f"{found.difference:.4f} nats; nothing was written."
             )
     return found, folder

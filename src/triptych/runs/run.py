@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
@@ -21,7 +20,7 @@ from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
-from triptych.runs.checkpoints import weights
+from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, read_metrics, read_record
 from triptych.runs.scored_search import scored_search
 
@@ -44,7 +43,7 @@ class Run:
     def __init__(self, folder: str | PathLike[str], checkpoint: str | None = None, device: str = "cpu") -> None:
         self.files = RunFolder(Path(folder).expanduser())
         read_record(self.files)
-        self.checkpoint = checkpoint or _scored_checkpoint(self.files)
+        self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
         self.device = device
 
     def __repr__(self) -> str:
@@ -89,20 +88,16 @@ class Run:
             UserError: no such checkpoint or device, a tokenizer that the checkpoint was not trained with, or a model of
                 the user's own that cannot be imported here.
         """
-        path = self.files.checkpoints / f"{self.checkpoint}.ckpt"
-        if not path.exists():
-            available = ", ".join(sorted(p.stem for p in self.files.checkpoints.glob("*.ckpt"))) or "none yet"
-            raise UserError(f"run={self.folder} has no checkpoint '{self.checkpoint}'; it has {available}.")
+        path = checkpoints.find(self.files, self.checkpoint)
         tokenizer = Tokenizer.load(self.files.tokenizer)
-        stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)["tokenizer"]
-        if stored != tokenizer.fingerprint:
+        if (stored := checkpoints.tokenizer_of(path)) != tokenizer.fingerprint:
             raise UserError(
                 f"run={self.folder}: its tokenizer {tokenizer.fingerprint} is not the one that its checkpoint was "
                 f"trained with, {stored}; put the right tokenizer folder back."
             )
         check_types(self.config.model, "model.")  # a class of the user's that is not importable here is named
         model = instantiate(self.config.model, vocabulary=tokenizer.vocabulary)
-        model.load_state_dict(weights(path))
+        checkpoints.load_weights(model, path)
         try:
             model = model.eval().to(self.device)
         except (RuntimeError, AssertionError) as error:
@@ -161,11 +156,6 @@ def load(run: str | PathLike[str], checkpoint: str | None = None, device: str = 
     loaded = Run(run, checkpoint, device)
     _ = loaded.translator
     return loaded
-
-
-def _scored_checkpoint(files: RunFolder) -> str:
-    """Return the name of the checkpoint that result.json scores: ``averaged`` if there is one, else ``best``."""
-    return "averaged" if (files.checkpoints / "averaged.ckpt").exists() else "best"
 
 
 def _directions(config: DictConfig, tokenizer: Tokenizer) -> Directions:
