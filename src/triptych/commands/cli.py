@@ -6,6 +6,7 @@ import importlib
 import sys
 
 COMMANDS = {
+    "demo": "translate with three small trained models that come with triptych",
     "train": "train a model, translate the test sets, write result.json",
     "forecast": "say what a run or a sweep will cost, before anything is trained",
     "evaluate": "translate and score a split with a trained run",

@@ -21,6 +21,7 @@ from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import checkpoints
+from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_metrics, read_record
 from triptych.runs.scored_search import scored_search
 
@@ -32,7 +33,7 @@ class Run:
     """A run's folder. Its model is loaded when it is first used.
 
     Args:
-        folder: of the run.
+        folder: of the run; or ``demo:NAME``, for one of the small trained runs of the package.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
         device: where the model goes.
 
@@ -41,7 +42,7 @@ class Run:
     """
 
     def __init__(self, folder: str | PathLike[str], checkpoint: str | None = None, device: str = "cpu") -> None:
-        self.files = RunFolder(Path(folder).expanduser())
+        self.files = RunFolder(locate_run(folder))
         read_record(self.files)
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
         self.device = device
@@ -145,7 +146,7 @@ def load(run: str | PathLike[str], checkpoint: str | None = None, device: str = 
     """Load a run and its model.
 
     Args:
-        run: its folder.
+        run: its folder, or ``demo:NAME``, as for ``Run``.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
         device: where the model goes.
 

@@ -1,0 +1,30 @@
+"""The small trained runs that come with the package, each named ``demo:NAME``."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from triptych.errors import UserError
+
+FOLDER = Path(__file__).parents[1] / "demo"
+PREFIX = "demo:"
+
+
+def demo_names() -> list[str]:
+    """Return the names of the runs, such as ``transformer``."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/run.json"))
+
+
+def locate_run(run: str | PathLike[str]) -> Path:
+    """Return the folder of a run that is named by its folder, or by ``demo:NAME``.
+
+    Raises:
+        UserError: there is no demo run of this name.
+    """
+    if not str(run).startswith(PREFIX):
+        return Path(run).expanduser()
+    name = str(run).removeprefix(PREFIX)
+    if name not in demo_names():
+        raise UserError(f"run={run} is unknown; choose one of {', '.join(PREFIX + name for name in demo_names())}.")
+    return FOLDER / name

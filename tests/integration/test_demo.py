@@ -1,0 +1,47 @@
+"""The trained runs that come with the package translate, are small, and need no pickle."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from conftest import triptych
+from hydra.utils import instantiate
+from sacrebleu import corpus_bleu
+
+from triptych.errors import UserError
+from triptych.runs.demo import FOLDER, demo_names, locate_run
+from triptych.runs.run import load
+
+
+@pytest.mark.parametrize("name", demo_names())
+def test_a_demo_run_translates_its_test_set(name: str) -> None:
+    run = load(f"demo:{name}")
+    sources, references = instantiate(run.config.data).splits["test"]
+    translations = run.translate(list(islice(sources, 100)))
+    bleu = corpus_bleu(translations, [list(islice(references, 100))]).score
+    assert bleu == pytest.approx(run.result["test"]["test"]["bleu"], abs=3)
+
+
+def test_demo_runs_are_small_and_hold_no_pickle() -> None:
+    assert demo_names() == ["lm4mt", "rnn_bahdanau", "transformer"]
+    for name in demo_names():
+        files = [path for path in (FOLDER / name).rglob("*") if path.is_file()]
+        assert {path.suffix for path in files} == {".json", ".yaml", ".model", ".safetensors"}
+        assert sum(path.stat().st_size for path in files) < 1.5e6
+
+
+def test_the_command(tmp_path: Path) -> None:
+    shown = triptych("demo", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.count("Le cheval gris revient à un château étrange.") == 4  # the reference, and three models
+    own = triptych("demo", "The grey horse sleeps.", cwd=tmp_path)
+    assert "transformer   Le cheval gris dort." in own.stdout
+    piped = triptych("translate", "run=demo:transformer", cwd=tmp_path, stdin="The grey horse sleeps.\n")
+    assert piped.stdout == "Le cheval gris dort.\n"
+
+
+def test_an_unknown_demo_run_is_refused() -> None:
+    with pytest.raises(UserError, match=r"choose one of demo:lm4mt, demo:rnn_bahdanau, demo:transformer"):
+        locate_run("demo:gpt")
