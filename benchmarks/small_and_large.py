@@ -104,6 +104,35 @@ def percent(agreement: Agreement) -> list[str]:
     ]
 
 
+def against_chance(agreement: Agreement) -> str:
+    """Say how often two experiments order a pair alike, and whether guessing would do as well."""
+    bounds = agreement.interval
+    better, worse = bounds.low > 0.5, bounds.high < 0.5
+    verdict = (
+        "more often than guessing" if better else "less often than guessing" if worse else "guessing may do as well"
+    )
+    pairs, share = percent(agreement)
+    return f"{pairs} pairs, {share} ({verdict})"
+
+
+def answer(studies: Sequence[Measured]) -> str:
+    """Return the answer in short: how far orders here agree with published ones, and with those of another scale."""
+    published = [decision_accuracy(found.orders(VALIDATION_LOSS), published_orders(found)) for found in studies]
+    scales = [
+        decision_accuracy(one.orders(VALIDATION_LOSS), other.orders(VALIDATION_LOSS))
+        for one, other in combinations(studies, 2)
+        if one.study == other.study
+    ]
+    nothing = Agreement(0, 0)
+    within, outside = sum(scales, nothing), sum(published, nothing)
+    parts = []
+    if within.pairs:
+        parts.append(f"The smaller scale here orders arms as the larger one does in {against_chance(within)}.")
+    if outside.pairs:
+        parts.append(f"Results here order arms as publications do in {against_chance(outside)}.")
+    return " ".join(["**In short**, by validation loss.", *parts])
+
+
 def accuracy_lines(studies: Sequence[Measured]) -> list[list[str]]:
     """Return a line for each study that orders a pair that a publication orders too, and their sum."""
     lines, sums = [], {key: Agreement(0, 0) for key in KEYS[:2]}
@@ -183,6 +212,7 @@ def page(studies: Sequence[Measured]) -> str:
             "Studies at small scale are worth their cost only if they order arms as larger ones do. This page is "
             "written by `python -m benchmarks.small_and_large` from committed results alone."
         ),
+        *paragraph(answer(studies)),
         "## Decision accuracy",
         "",
         *paragraph(

@@ -26,6 +26,7 @@ from triptych.errors import UserError
 from triptych.runs.folder import RunFolder, find_trained
 from triptych.runs.locks import run_lock
 from triptych.sweeps import arms as sweeps
+from triptych.sweeps.sweep import Sweep
 
 TINY = [
     *("scale=smoke", "budget.steps=6", "validation.every=3", "cache=../cache"),
@@ -394,6 +395,21 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
         "triptych: model=lm4mt: not run",
         "triptych: 2 are unfinished; again: triptych train -m model=transformer,lm4mt jobs=1",
     ]
+
+
+def test_arms_of_an_earlier_sweep_are_mentioned(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def plan(models: str) -> str:
+        overrides = [f"model={models}", *TINY, f"output={tmp_path}"]
+        found = arms_of("train", [*overrides, "-m"])
+        assert found is not None
+        caplog.clear()
+        with caplog.at_level("INFO", "triptych"):
+            Sweep(overrides, *found)
+        return caplog.text
+
+    assert "earlier sweeps" not in plan("lm4mt,transformer")
+    assert "earlier sweeps" not in plan("lm4mt,transformer")
+    assert ": 1; a report shows them too" in plan("transformer,rnn_luong")
 
 
 def test_arms_keep_their_places(tmp_path: Path) -> None:

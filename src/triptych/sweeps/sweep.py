@@ -54,6 +54,8 @@ class Sweep:
         self.output = Path(config.output).expanduser()
         sweep_arms.leave_out_mistakes(self.output, arms)
         self.planned = sweep_arms.plan_arms(self.output, config.study.name, arms)
+        if others := len(sweep_arms.read_arms(self.output)) - len(self.planned):
+            logger.info("arms of earlier sweeps in %s: %d; a report shows them too.", self.output, others)
 
     def run(self, prepare: Callable[[], None] = lambda: None) -> None:
         """Run every arm that is not finished, first those that no other process trains.
