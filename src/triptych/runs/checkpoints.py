@@ -6,7 +6,9 @@ A run's own checkpoints are Lightning's (``.ckpt``). An exported run has its wei
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import torch
 from safetensors import safe_open
@@ -16,6 +18,8 @@ from torch import nn
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.runs.folder import RunFolder
+
+logger = logging.getLogger(__name__)
 
 
 def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
@@ -27,13 +31,15 @@ def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
         tokenizer: fingerprint of the tokenizer, stored beside the weights.
 
     Raises:
-        UserError: the run has fewer checkpoints.
+        UserError: the run has fewer checkpoints, or one of them is damaged.
     """
     paths = sorted(folder.checkpoints.glob("recent-*.ckpt"), key=lambda path: int(path.stem.split("-")[1]))[-last:]
     if len(paths) < last:
         raise UserError(
             f"{folder.checkpoints} has {len(paths)} checkpoints to average; lower checkpoint.average={last}."
         )
+    for path in paths:
+        require_intact(path)
     mean = {name: value.float() for name, value in weights(paths[0]).items()}
     for n, path in enumerate(paths[1:], 2):
         # Not in place: the names of tied matrices share memory.
@@ -65,10 +71,15 @@ def scored_checkpoint(folder: RunFolder) -> str:
 
 
 def tokenizer_of(path: Path) -> str:
-    """Return the fingerprint of the tokenizer that a checkpoint was trained with."""
+    """Return the fingerprint of the tokenizer that a checkpoint was trained with.
+
+    Raises:
+        UserError: the checkpoint is damaged.
+    """
     if path.suffix == ".safetensors":
         with safe_open(path, "pt") as file:
             return file.metadata()["tokenizer"]
+    require_intact(path)
     return torch.load(path, map_location="cpu", weights_only=True, mmap=True)["tokenizer"]
 
 
@@ -84,6 +95,41 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
     """Return the model's weights in one of Lightning's checkpoints, on the CPU."""
     state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
     return {name.removeprefix("model."): tensor for name, tensor in state.items() if name.startswith("model.")}
+
+
+def newest_state(folder: RunFolder) -> Path | None:
+    """Return the newest intact checkpoint that training goes on from; None for a run that has saved none.
+
+    Raises:
+        UserError: all are damaged.
+    """
+    found = [path for path in (folder.last, folder.previous) if path.exists()]
+    for path in found:
+        if (damage := find_damage(path)) is None:
+            return path
+        logger.warning("%s is damaged (%s).", path, damage)
+    if found:
+        raise UserError(f"{found[0]} is damaged; delete {folder.checkpoints} to train the run again from its start.")
+    return None
+
+
+def require_intact(path: Path) -> None:
+    """Raise ``UserError`` if a checkpoint is damaged."""
+    if damage := find_damage(path):
+        raise UserError(f"{path} is damaged ({damage}); give another checkpoint, or train the run again.")
+
+
+def find_damage(path: Path) -> str | None:
+    """Return what is wrong with one of Lightning's checkpoints, by the checksums in it; None if it is intact.
+
+    PyTorch writes a zip archive, which has a checksum (CRC-32) of each tensor, but reads it without a check.
+    """
+    try:
+        with ZipFile(path) as archive:
+            bad = archive.testzip()
+    except (BadZipFile, EOFError, OSError, ValueError, NotImplementedError) as error:
+        return str(error)
+    return None if bad is None else f"the checksum of {bad} is wrong"
 
 
 def step_of(path: Path) -> int:

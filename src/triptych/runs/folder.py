@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Version of the files in a run's folder. Format 1 (triptych 0.1) had no run.json."""
+LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
+"""Names of the checkpoints that training goes on from: the newest, and the one before it, kept while a run trains."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,11 @@ class RunFolder:
 
     @property
     def last(self) -> Path:
-        return self.checkpoints / "last.ckpt"
+        return self.checkpoints / LAST
+
+    @property
+    def previous(self) -> Path:
+        return self.checkpoints / PREVIOUS
 
     @property
     def trunk(self) -> Path:

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from triptych.files import link, replacing
-from triptych.runs.folder import RunFolder, runs_below, write_json
+from triptych.runs.folder import LAST, PREVIOUS, RunFolder, runs_below, write_json
 from triptych.runs.versions import source_hash
 
-RECORD, STATE = "trunk.json", "last.ckpt"
+RECORD, STATE = "trunk.json", LAST
 """What a trunk is, and the state of its training. Beside them are the other checkpoints of that time, and the log."""
 LOG = "metrics"
 """Folder of a run that its training writes its log to."""
@@ -49,7 +49,7 @@ def keep_trunk(folder: RunFolder, trunk_hash: str, steps: int, save: Callable[[P
     with replacing(folder.trunk) as beside:
         beside.mkdir()
         for path in folder.checkpoints.glob("*.ckpt"):
-            if path.name != STATE:
+            if path.name not in (LAST, PREVIOUS):
                 link(path, beside / path.name)
         _copy_log(folder.path, beside)
         save(beside / STATE)

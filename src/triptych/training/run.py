@@ -221,6 +221,7 @@ def _fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trai
     with replacing(folder.path / "metrics.csv") as beside:
         logged.to_csv(beside, index=False)
     write_json(folder.trained, result)
+    folder.previous.unlink(missing_ok=True)
     losses = logged.reindex(columns=["step", "validation/loss"]).dropna()
     if convergence.still_falling(fall := convergence.late_fall(losses["step"], losses["validation/loss"])):
         logger.info("still falling: in the last fifth of the training the validation loss fell by %.3f nats.", fall)
@@ -244,8 +245,7 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         _describe(plan, parts)
     for log in trainer.loggers:
         log.log_hyperparams(dashboard_settings(plan))
-    resume = folder.last if folder.last.exists() else None
-    if resume is not None:
+    if (resume := checkpoints.newest_state(folder)) is not None:
         parts.data.first_step = checkpoints.step_of(resume)
         logger.info("going on from step %s", f"{parts.data.first_step:,}")
     device = trainer.strategy.root_device

@@ -5,18 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from triptych.files import replacing
+from triptych.files import link, replacing
+from triptych.runs.folder import LAST, PREVIOUS
 
 
 class AtomicCheckpoints(TorchCheckpointIO):
-    """Write a checkpoint beside its path, then rename it, so that a killed run keeps the one before."""
+    """Write a checkpoint beside its path, then rename it, so that a killed run keeps the one before.
+
+    Lightning would write it to the folder for temporary files first, which may be small. The last state before the
+    newest is kept too, to go on from if the newest is damaged.
+    """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
-        with replacing(Path(path)) as beside:
-            super().save_checkpoint(checkpoint, beside, storage_options)
+        path = Path(path)
+        if path.name == LAST and path.exists():
+            with replacing(path.with_name(PREVIOUS)) as beside:
+                link(path, beside)
+        with replacing(path) as beside:
+            torch.save(checkpoint, beside)
 
 
 def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:
