@@ -12,13 +12,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from triptych.contract.decoder_state import DecoderState
 from triptych.kernels import dropout as kernel
 from triptych.layers.initialization import init_linear
 from triptych.layers.kv_cache import KVCache
 from triptych.layers.positions import rotate
 from triptych.layers.recording import RecordableAttention
 from triptych.layers.sequence_layout import SequenceLayout
-from triptych.layers.transformer_config import TransformerConfig
+from triptych.layers.transformer_config import AttentionConfig
 
 
 def dot_product_attention(
@@ -72,6 +73,18 @@ class ProjectedMemory(NamedTuple):
     value: Tensor
     mask: Tensor
 
+    @classmethod
+    def load(cls, state: DecoderState, layer: int) -> ProjectedMemory | None:
+        """Return the memory of a layer that a state carries; None if the layer attends to none."""
+        tensors = state.sentence
+        if f"memory_key.{layer}" not in tensors:
+            return None
+        return cls(tensors[f"memory_key.{layer}"], tensors[f"memory_value.{layer}"], tensors["memory_mask"])
+
+    def tensors(self, layer: int) -> dict[str, Tensor]:
+        """Return the tensors by the names that ``load`` finds them under; the mask is that of all layers."""
+        return {f"memory_key.{layer}": self.key, f"memory_value.{layer}": self.value, "memory_mask": self.mask}
+
 
 class MultiHeadAttention(RecordableAttention):
     """Concat(head_1, …, head_h) W^O, where head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (section 3.2.2).
@@ -80,12 +93,12 @@ class MultiHeadAttention(RecordableAttention):
     stacked in one.
 
     Args:
-        config: of the Transformer.
+        config: sizes and dropout.
         name: what weights are recorded as, see ``RecordableAttention``.
         memory_size: dimension of the vectors that keys and values are projected from.
     """
 
-    def __init__(self, config: TransformerConfig, *, name: str, memory_size: int) -> None:
+    def __init__(self, config: AttentionConfig, *, name: str, memory_size: int) -> None:
         super().__init__(name)
         heads, d_k, d_v = config.num_heads, config.key_size, config.value_size
         self.d_model, self.memory_size = config.d_model, memory_size
@@ -137,7 +150,7 @@ class MultiHeadAttention(RecordableAttention):
 class SelfAttention(MultiHeadAttention):
     """Attention of a sequence to itself, and, in decoding, to its past."""
 
-    def __init__(self, config: TransformerConfig, *, name: str) -> None:
+    def __init__(self, config: AttentionConfig, *, name: str) -> None:
         super().__init__(config, name=name, memory_size=config.d_model)
 
     def forward(self, x: Tensor, layout: SequenceLayout, kv_cache: KVCache | None = None) -> Tensor:

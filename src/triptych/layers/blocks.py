@@ -9,7 +9,7 @@ from triptych.layers.attention import CrossAttention, ProjectedMemory, SelfAtten
 from triptych.layers.initialization import init_linear
 from triptych.layers.kv_cache import KVCache
 from triptych.layers.sequence_layout import SequenceLayout
-from triptych.layers.transformer_config import ACTIVATIONS, NORMS, TransformerConfig
+from triptych.layers.transformer_config import ACTIVATIONS, NORMS, FeedForwardConfig, TransformerConfig
 
 
 class FeedForward(nn.Module):
@@ -18,7 +18,7 @@ class FeedForward(nn.Module):
     With SwiGLU, FFN(x) = W_2 (silu(W_1 x) * W_3 x) (Shazeer 2020, equation 6).
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: FeedForwardConfig) -> None:
         super().__init__()
         self.gated = config.activation == "swiglu"
         self.activation = ACTIVATIONS[config.activation]

@@ -27,7 +27,7 @@ def specification(
     """Return an encoder-decoder's weights and shape; its vocabularies are not registered yet.
 
     Raises:
-        UserError: keys and values of unequal sizes, which CTranslate2 does not have, or no CTranslate2.
+        UserError: keys and values of unequal sizes, or no norms, which CTranslate2 does not have; or no CTranslate2.
     """
     specs = require_ctranslate2().specs
     config = encoder.config
@@ -36,6 +36,8 @@ def specification(
             f"CTranslate2 has no heads with model.d_k={config.key_size} and model.d_v={config.value_size}: they must "
             "be equal."
         )
+    if config.norm == "none":
+        raise UserError("CTranslate2 has no Transformer with model.norm=none; export one with model.norm=layer or rms.")
     activations = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU, "swiglu": specs.Activation.SWISH}
     shape = {
         "num_heads": config.num_heads,

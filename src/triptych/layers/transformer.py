@@ -78,6 +78,7 @@ class TransformerEncoder(Blocks, Encoder):
     """Every token attends to all tokens of its sentence."""
 
     widens = True
+    sizes = (("num_layers",), ("d_ff",))
 
     @flat_config
     def __init__(self, config: TransformerConfig, *, num_layers: int, input: TransformerInput | None = None) -> None:
@@ -140,22 +141,16 @@ class CausalBlocks(Blocks):
         sentence = {**state.sentence, "position": position.squeeze(1) + 1}
         for i, block in enumerate(self):
             kv_cache = KVCache.load(state, i)
-            x = block(x, layout, kv_cache, _load_memory(state, i))
+            x = block(x, layout, kv_cache, ProjectedMemory.load(state, i))
             sentence |= kv_cache.tensors(i)
         return self.norm(x), DecoderState(sentence, {"visible": visible})
-
-
-def _load_memory(state: DecoderState, layer: int) -> ProjectedMemory | None:
-    sentence = state.sentence
-    if "memory_mask" not in sentence:
-        return None
-    return ProjectedMemory(sentence[f"memory_key.{layer}"], sentence[f"memory_value.{layer}"], sentence["memory_mask"])
 
 
 class TransformerDecoder(CausalBlocks, Decoder):
     """Every token attends to itself, to those before it, and to the encoder's memory."""
 
     widens = True
+    sizes = (("num_layers",), ("d_ff",))
 
     @flat_config
     def __init__(
@@ -175,10 +170,9 @@ class TransformerDecoder(CausalBlocks, Decoder):
 
     def start(self, memory: Memory) -> DecoderState:
         mask, vectors = memory.layout.is_token, memory.packed()
-        sentence = {"memory_mask": mask[:, None, None], "position": vectors.new_zeros(len(mask), dtype=torch.long)}
+        sentence = {"position": vectors.new_zeros(len(mask), dtype=torch.long)}
         for i, block in enumerate(self):
-            key, value, _ = block.project_memory(vectors, memory.layout)
-            sentence |= {f"memory_key.{i}": key, f"memory_value.{i}": value}
+            sentence |= block.project_memory(vectors, memory.layout).tensors(i)
         return DecoderState(sentence, {"visible": mask.new_empty(len(mask), 0)})
 
     def flops(self, src_length: int, steps: int) -> int:

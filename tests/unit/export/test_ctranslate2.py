@@ -71,6 +71,7 @@ def test_a_model_that_computes_another_thing_is_noticed(tokenizer: Tokenizer, tm
         (["model=rnn_luong"], "CTranslate2 cannot run RNN"),
         (["model=lm4mt"], "CTranslate2 cannot run LM4MT"),
         (["model=transformer", "model.d_k=10", "model.d_v=6"], r"model\.d_k=10 and model\.d_v=6"),
+        (["model=transformer", "model.norm=none"], r"no Transformer with model\.norm=none"),
     ],
 )
 def test_what_it_has_no_form_for_is_refused(
