@@ -35,10 +35,27 @@ def test_a_hybrid_is_trained_and_translates(
     assert [one.name for one in trained.model.attention_maps(random_batch([(3, 4)]))] == names
 
 
+def test_a_matched_hybrid_is_loaded_with_its_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "sys.argv", ["triptych", "train", "arm=concepts/feed_forward", "match=parameters", "scale=smoke", "cache=cache"]
+    )
+    assert cli.main() == 0
+    (run,) = Path("runs").glob("[!.]*")
+    trained = load(run)
+    sizes = {trained.config.model[part].hidden_size for part in ("encoder", "decoder")}
+    assert len(sizes) == 1
+    assert sizes != {32}, "that of the scale"
+    assert len(trained.translate(["The dog sleeps."])) == 1
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model/encoder=cnn"], "model/encoder=cnn is unknown; choose one of convs2s, rnn, transformer."),
+        (
+            ["model/encoder=cnn"],
+            "model/encoder=cnn is unknown; choose one of convs2s, recurrent_blocks, rnn, transformer.",
+        ),
         (["model.encoder.hidden_size=wide"], "model.encoder.hidden_size=wide must be an integer."),
         (["model.decoder.layers=3"], "model.decoder.layers is no configuration key"),
         (["model.decoder.d_model=64"], "embed a token with 32 and 64 features"),

@@ -16,7 +16,7 @@ from triptych.accounting.parameters import count_parameters
 from triptych.config.composition import compose_run, compose_unchecked
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
-from triptych.training.match import TOLERANCE, matched_sizes, nearest_size, reference_model
+from triptych.training.match import TOLERANCE, matched_sizes, nearest_size, reference_model, resized
 
 PIECES = {"tiny": 1_400, "base": 32_000, "article": 32_000}
 ARCHITECTURES = ("rnn", "transformer", "lm4mt")
@@ -53,6 +53,33 @@ def test_within_two_percent(arm: str, reference: str, by: str, loss: str, size: 
 )
 def test_convolutions_within_two_percent(arm: str, reference: str, by: str) -> None:
     check_match(arm, reference, by, "translation", pieces(PIECES["base" if "2017" in arm else "tiny"]))
+
+
+@pytest.mark.parametrize("by", ["parameters", "flops"])
+@pytest.mark.parametrize("arm", ["rnn", "every_layer", "feed_forward"])
+def test_both_halves_of_a_hybrid_are_matched_together(arm: str, by: str) -> None:
+    run_config = compose_unchecked([f"match={by}", f"arm=concepts/{arm}", "scale=toy"])
+    reference = reference_model(run_config)
+    assert reference is not None
+    sizes = matched_sizes(run_config.config, reference, pieces(2_000), LENGTHS)
+    assert list(sizes) == ["encoder.hidden_size", "decoder.hidden_size"]
+    assert len(set(sizes.values())) == 1
+    with torch.device("meta"):
+        given = resized(run_config.config.model, sizes)
+        arms = [instantiate(one, vocabulary=pieces(2_000)) for one in (given, reference)]
+    if by == "parameters":
+        ours, theirs = (count_parameters(model).non_embedding for model in arms)
+    else:
+        ours, theirs = (sum(model.flops(*pair) for pair in LENGTHS.tolist()) for model in arms)
+    assert abs(ours / theirs - 1) <= TOLERANCE
+
+
+def test_halves_of_different_sizes_are_not_matched() -> None:
+    run_config = compose_unchecked(["scale=smoke", "match=parameters", "model=hybrid"])
+    reference = reference_model(run_config)
+    assert reference is not None
+    with pytest.raises(UserError, match="Hybrid to the 21,504 of transformer; it has no sizes to change"):
+        matched_sizes(run_config.config, reference, pieces(1_400), LENGTHS)
 
 
 def check_match(arm: str, reference_name: str, by: str, loss: str, vocabulary: Vocabulary) -> None:

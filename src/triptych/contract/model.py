@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -42,10 +42,10 @@ class TranslationModel(nn.Module, ABC):
 
     Attributes:
         sizes: integer arguments of the constructor by which ``match`` makes a model larger or smaller. Groups of them,
-            the coarsest first; the arguments of one group get one value.
+            the coarsest first; the arguments of one group get one value. ``part.name`` is an argument of a part.
     """
 
-    sizes: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    sizes: tuple[tuple[str, ...], ...] = ()
 
     @abstractmethod
     def forward(self, batch: Batch) -> Prediction:

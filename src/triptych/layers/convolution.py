@@ -136,6 +136,8 @@ class ConvolutionalEncoder(Encoder):
         UserError: a value that is not allowed, or an even kernel, which has no centre.
     """
 
+    sizes = (("num_layers",), ("hidden_size",))
+
     @flat_config
     def __init__(self, config: ConvolutionConfig, *, num_layers: int) -> None:
         super().__init__()

@@ -116,6 +116,8 @@ class ConvolutionalDecoder(Decoder):
         UserError: a value that is not allowed.
     """
 
+    sizes = (("num_layers",), ("hidden_size",))
+
     @flat_config
     def __init__(self, config: ConvolutionConfig, *, num_layers: int, encoder: Encoder) -> None:
         super().__init__()

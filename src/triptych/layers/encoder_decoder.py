@@ -58,12 +58,14 @@ class Encoder(nn.Module, ABC):
         memory_size: M.
         final_state_sizes: features of each layer's last state, from the bottom; empty for an encoder that has none.
         widens: whether positions of a batch are best padded to a multiple of ``COLUMNS``.
+        sizes: as of a ``TranslationModel``.
     """
 
     embedding_size: int
     memory_size: int
     final_state_sizes: Sequence[int] = ()
     widens: ClassVar[bool] = False
+    sizes: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @abstractmethod
     def forward(self, embedded: Tensor, layout: SequenceLayout) -> Memory:
@@ -93,10 +95,12 @@ class Decoder(nn.Module, ABC):
     Attributes:
         embedding_size: E, of embedded tokens and of hidden vectors.
         widens: as of an ``Encoder``.
+        sizes: as of a ``TranslationModel``.
     """
 
     embedding_size: int
     widens: ClassVar[bool] = False
+    sizes: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @abstractmethod
     def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:

@@ -133,6 +133,8 @@ class RecurrentEncoder(Encoder):
         UserError: a value that is not allowed.
     """
 
+    sizes = (("hidden_size",),)
+
     @flat_config
     def __init__(self, config: RecurrentConfig, *, num_layers: int, bidirectional: str) -> None:
         super().__init__()

@@ -76,6 +76,8 @@ class RecurrentDecoder(RecurrentStack, Decoder):
         UserError: a value that is not allowed, or one that the others leave without effect.
     """
 
+    sizes = (("hidden_size",),)
+
     @flat_config
     def __init__(
         self,

@@ -20,6 +20,9 @@ class Hybrid(EncoderDecoder):
         decoder: constructor from an option of conf/model/decoder; it is called with ``encoder=…``.
         tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
 
+    Attributes:
+        sizes: those that encoder and decoder both have, so that ``match`` never changes the one without the other.
+
     Raises:
         UserError: encoder and decoder have embeddings of different sizes.
     """
@@ -36,3 +39,8 @@ class Hybrid(EncoderDecoder):
             )
         embeddings = TiedEmbeddings(vocabulary=vocabulary, size=encoder.embedding_size, tying=tying)
         super().__init__(embeddings, encoder, built_decoder)
+        self.sizes = tuple(
+            tuple(f"{part}.{name}" for part in ("encoder", "decoder") for name in group)
+            for group in encoder.sizes
+            if group in built_decoder.sizes
+        )

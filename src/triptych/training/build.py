@@ -35,7 +35,7 @@ from triptych.training.callbacks.progress import ProgressBar, ProgressLines
 from triptych.training.callbacks.save_on_signal import SaveOnSignal
 from triptych.training.callbacks.validation_bleu import ValidationBleu
 from triptych.training.loss import TranslationLoss
-from triptych.training.match import BUDGET_TIMES, SAMPLED_PAIRS, matched_sizes, multiple
+from triptych.training.match import BUDGET_TIMES, SAMPLED_PAIRS, matched_sizes, multiple, resized
 from triptych.training.module import TranslationModule
 
 
@@ -45,7 +45,7 @@ class TrainingParts:
 
     Attributes:
         stores: ids of each split.
-        sizes: constructor arguments of the model that ``match`` has solved for.
+        sizes: of ``matched_sizes``.
     """
 
     corpus: Corpus
@@ -87,7 +87,7 @@ def build_parts(
         lengths = stores[TRAIN].lengths
         sample = lengths[:: -(-len(lengths) // SAMPLED_PAIRS)]
         sizes = matched_sizes(config, reference, tokenizer.vocabulary, sample)
-    model = instantiate(config.model, vocabulary=tokenizer.vocabulary, **sizes)
+    model = instantiate(resized(config.model, sizes), vocabulary=tokenizer.vocabulary)
     loss = instantiate(config.loss)
     data = TranslationData(
         stores=stores,

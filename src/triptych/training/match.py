@@ -61,7 +61,8 @@ def matched_sizes(
         lengths: (n, 2) source and target tokens of some pairs, to count FLOPs per token.
 
     Returns:
-        Constructor arguments and their values; empty if the model is within the tolerance as it is.
+        Constructor arguments as ``TranslationModel.sizes`` names them, and their values; empty if the model is within
+        the tolerance as it is.
 
     Raises:
         UserError: no sizes bring the model there.
@@ -77,17 +78,22 @@ def matched_sizes(
         raise UserError(f"{model['_target_']}.sizes must be groups of names, such as (('d_ff',),), not {groups}.")
     for group in groups:
 
-        def measure_size(size: int, given: Any = model | sizes, group: tuple[str, ...] = group) -> float:
-            return measure({**given, **dict.fromkeys(group, size)})
+        def measure_size(size: int, given: Any = sizes, group: tuple[str, ...] = group) -> float:
+            return measure(resized(model, {**given, **dict.fromkeys(group, size)}))
 
-        sizes |= dict.fromkeys(group, nearest_size(measure_size, wanted))
-        if abs(measure(model | sizes) / wanted - 1) <= TOLERANCE:
+        sizes = {**sizes, **dict.fromkeys(group, nearest_size(measure_size, wanted))}
+        if abs(measure(resized(model, sizes)) / wanted - 1) <= TOLERANCE:
             return sizes
-    reached = f"the nearest has {measure(model | sizes):,.0f}" if sizes else "it has no sizes to change"
+    reached = f"the nearest has {measure(resized(model, sizes)):,.0f}" if sizes else "it has no sizes to change"
     raise UserError(
         f"match={config.match.by} cannot bring {model['_target_'].rpartition('.')[2]} to the {wanted:,.0f} of "
         f"{_times(config)}{config.match.reference}; {reached}."
     )
+
+
+def resized(model: Any, sizes: Mapping[str, int]) -> Any:
+    """Return a model's configuration with other sizes, as ``matched_sizes`` returns them."""
+    return OmegaConf.merge(model, OmegaConf.from_dotlist([f"{name}={size}" for name, size in sizes.items()]))
 
 
 def multiple(config: DictConfig, key: str) -> float:

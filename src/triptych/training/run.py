@@ -49,6 +49,7 @@ from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of, explain_precision
 from triptych.training.distributed import is_rank_zero, ranks_started_by
 from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
+from triptych.training.match import resized
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.result import training_result
 from triptych.training.scoring import score_shared_weights, score_training
@@ -268,7 +269,8 @@ def _describe(plan: RunPlan, parts: TrainingParts) -> None:
     folder = plan.folder
     parts.tokenizer.save(folder.tokenizer)
     with replacing(folder.config) as beside:
-        OmegaConf.save(OmegaConf.merge(plan.run_config.config, {"model": parts.sizes}), beside)
+        config = plan.run_config.config
+        OmegaConf.save(OmegaConf.merge(config, {"model": resized(config.model, parts.sizes)}), beside)
 
 
 def command_of(run_config: RunConfig) -> list[str]:

@@ -30,6 +30,7 @@ ARCHITECTURES = [
     "convs2s",
     "hybrid",
     "hybrid model/encoder=transformer model/decoder=rnn",
+    "hybrid model/encoder=recurrent_blocks model/decoder=recurrent_blocks",
 ]
 
 

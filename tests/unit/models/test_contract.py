@@ -28,7 +28,7 @@ MODELS = sorted(path.stem for path in (conf_dir() / "model").glob("*.yaml"))
 OPTIONS = [
     "transformer positions=rope norm=rms activation=swiglu bias=false d_k=10 d_v=6 tying=none",
     "transformer positions=learned norm_position=post activation=gelu tying=decoder encoder_layers=2",
-    "transformer positions=none",
+    "transformer positions=none norm=none",
     "lm4mt language_tags=false",
     "lm4mt source_attention=bidirectional positions=rope",
     "lm4mt source_attention=bidirectional language_tags=false norm_position=post positions=learned",
@@ -51,6 +51,13 @@ OPTIONS = [
     "hybrid /encoder=convs2s /decoder=rnn decoder.attention=luong decoder.input_feeding=true",
     "hybrid /encoder=rnn /decoder=convs2s decoder.num_layers=2",
     "hybrid /encoder=transformer /decoder=convs2s decoder.positions=none",
+    "hybrid /encoder=recurrent_blocks /decoder=recurrent_blocks encoder.num_layers=2 decoder.num_layers=2",
+    "hybrid /encoder=recurrent_blocks /decoder=recurrent_blocks encoder.cell=gru decoder.cell=gru tying=none",
+    "hybrid /encoder=recurrent_blocks encoder.residual=false encoder.norm=none encoder.feed_forward=false",
+    "hybrid /decoder=recurrent_blocks decoder.residual=false decoder.norm=none decoder.feed_forward=false",
+    "hybrid /decoder=recurrent_blocks decoder.attention_layers=top decoder.num_heads=1 decoder.num_layers=3",
+    "hybrid /encoder=transformer /decoder=recurrent_blocks decoder.norm=rms decoder.bias=false decoder.hidden_size=6",
+    "hybrid /encoder=recurrent_blocks /decoder=rnn encoder.hidden_size=10 encoder.bias=false",
     "hybrid encoder.bidirectional=none encoder.hidden_size=20 decoder.positions=learned decoder.norm_position=post",
 ]
 """Choices that no preset makes, after the name of the YAML they are made in; one of a group begins with a slash."""
