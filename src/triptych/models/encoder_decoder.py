@@ -11,7 +11,7 @@ from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.layers.embedding import TiedEmbeddings
-from triptych.layers.encoder_decoder import Decoder, Encoder
+from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
 from triptych.layers.recording import record_attention
 from triptych.layers.sequence_layout import SequenceLayout, pad_to, widen
 
@@ -40,7 +40,7 @@ class EncoderDecoder(TranslationModel):
     def forward(self, batch: Batch) -> Prediction:
         self.check_lengths(batch.src.shape[1], batch.tgt.shape[1])
         (embedded_src, src_layout), (embedded_tgt, tgt_layout) = self.embed(batch)
-        memory = self.encoder(embedded_src, src_layout)
+        memory = self.encode(embedded_src, src_layout)
         return Prediction(
             hidden=self.decoder(embedded_tgt, tgt_layout, memory),
             weight=self.embeddings.output_weight,
@@ -63,10 +63,14 @@ class EncoderDecoder(TranslationModel):
         tgt = widen(batch.tgt[:, :-1]) if self.decoder.widens else batch.tgt[:, :-1]
         return self.embeddings.embed_target(tgt, batch.tgt_lengths - 1, batch.host_lengths[1] - 1)
 
+    def encode(self, embedded: Tensor, layout: SequenceLayout) -> Memory:
+        """Turn embedded sources (B, S, E) into their memory."""
+        return self.encoder(embedded, layout)
+
     def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
         self.encoder.check_length(src.shape[1])
         embedded, layout = self.embeddings.embed_source(src, src_lengths, src_lengths.numpy(force=True))
-        return self.decoder.start(self.encoder(embedded, layout))
+        return self.decoder.start(self.encode(embedded, layout))
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         hidden, state = self.decoder.step(self.embeddings.embed_next(tokens), state)

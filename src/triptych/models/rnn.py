@@ -20,6 +20,7 @@ equation 6, the softmax                         as in equation 4 above
 section 3.3, input feeding                      ``luong_step``; without it, ``luong_at_once``
 Sutskever et al. 2014, ``model=rnn_none``       ``without_attention`` in layers/recurrent_decoder.py
 Wu et al. 2016, ``model=rnn_gnmt``              ``attention_layer``, ``residual`` and ``bidirectional``
+nmtpytorch, ``model=rnn_nmtpytorch``            ``OuterDropoutRNN``
 ==============================================  ====================================================
 
 A configuration named for a paper, as ``conf/model/rnn_luong2015.yaml``, has its sizes.
@@ -48,15 +49,20 @@ Differences from the papers:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from triptych.contract.batch import Batch
+from torch import Tensor
+
+from triptych.contract.batch import Batch, Prediction
 from triptych.contract.flat_config import flat_config
 from triptych.contract.vocabulary import Vocabulary
-from triptych.errors import UserError, require_at_least
+from triptych.errors import UserError, require_at_least, require_probability
+from triptych.kernels.dropout import Dropout
 from triptych.layers.embedding import TiedEmbeddings
+from triptych.layers.encoder_decoder import Memory
 from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder
 from triptych.layers.recurrent_decoder import RecurrentDecoder
+from triptych.layers.sequence_layout import SequenceLayout
 from triptych.models.encoder_decoder import Embedded, EncoderDecoder
 
 
@@ -126,3 +132,42 @@ class RNN(EncoderDecoder):
         # rounds. In this order a run gives the same bits in every version.
         target = self._embed_target(batch)
         return self._embed_source(batch), target
+
+
+class OuterDropoutRNN(RNN):
+    """An RNN with dropout around its encoder and its decoder, as nmtpytorch has it, besides ``dropout`` inside them.
+
+    Args:
+        config: as of an ``RNN``.
+        vocabulary: sizes of the vocabularies.
+        source_dropout: on embedded source tokens.
+        memory_dropout: on the encoder's outputs, which attention sees.
+        output_dropout: on hidden vectors, before the output projection.
+
+    Raises:
+        UserError: a value that is not allowed.
+    """
+
+    @flat_config
+    def __init__(
+        self,
+        config: RNNConfig,
+        vocabulary: Vocabulary,
+        *,
+        source_dropout: float,
+        memory_dropout: float,
+        output_dropout: float,
+    ) -> None:
+        super().__init__(config, vocabulary)
+        require_probability("model", source_dropout=source_dropout, memory_dropout=memory_dropout)
+        require_probability("model", output_dropout=output_dropout)
+        self.source_dropout, self.memory_dropout = Dropout(source_dropout), Dropout(memory_dropout)
+        self.output_dropout = Dropout(output_dropout)
+
+    def encode(self, embedded: Tensor, layout: SequenceLayout) -> Memory:
+        memory = super().encode(self.source_dropout(embedded), layout)
+        return replace(memory, vectors=self.memory_dropout(memory.vectors))
+
+    def forward(self, batch: Batch) -> Prediction:
+        prediction = super().forward(batch)
+        return replace(prediction, hidden=self.output_dropout(prediction.hidden))

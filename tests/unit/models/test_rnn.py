@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from operator import mul
 from typing import Any
 
 import pytest
@@ -19,7 +22,7 @@ from triptych.layers.encoder_decoder import Memory
 from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder, RecurrentLayer
 from triptych.layers.rnn_attention import LUONG_SCORES, SCORES, AttendedMemory, RNNAttention
 from triptych.layers.sequence_layout import SequenceLayout
-from triptych.models.rnn import RNN
+from triptych.models.rnn import RNN, OuterDropoutRNN
 
 ATTENTIONS: dict[str, dict[str, Any]] = {
     "none": {"attention": "none"},
@@ -32,24 +35,26 @@ ATTENTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+OPTIONS: dict[str, Any] = {
+    "cell": "gru",
+    "encoder_layers": 3,
+    "decoder_layers": 3,
+    "bidirectional": "all",
+    "embedding_size": 6,
+    "hidden_size": 8,
+    "residual": True,
+    "attention": "bahdanau",
+    "score": None,
+    "attention_layer": "top",
+    "input_feeding": False,
+    "dropout": 0.0,
+    "tying": "none",
+}
+
+
 def build(vocabulary: Vocabulary = VOCABULARY, **overrides: Any) -> RNN:
-    options: dict[str, Any] = {
-        "cell": "gru",
-        "encoder_layers": 3,
-        "decoder_layers": 3,
-        "bidirectional": "all",
-        "embedding_size": 6,
-        "hidden_size": 8,
-        "residual": True,
-        "attention": "bahdanau",
-        "score": None,
-        "attention_layer": "top",
-        "input_feeding": False,
-        "dropout": 0.0,
-        "tying": "none",
-    }
     torch.manual_seed(0)
-    return RNN(vocabulary=vocabulary, **{**options, **overrides}).double()
+    return RNN(vocabulary=vocabulary, **{**OPTIONS, **overrides}).double()
 
 
 @pytest.fixture(params=["lstm", "gru"])
@@ -298,6 +303,41 @@ def test_dropout_is_for_training_alone(batch: Batch) -> None:
     assert not torch.equal(model(batch).hidden, model(batch).hidden)
     model.eval()
     assert torch.equal(model(batch).hidden, model(batch).hidden)
+
+
+def outer_dropout(**overrides: Any) -> OuterDropoutRNN:
+    rates = {"source_dropout": 0.0, "memory_dropout": 0.0, "output_dropout": 0.0}
+    torch.manual_seed(0)
+    return OuterDropoutRNN(vocabulary=VOCABULARY, **{**OPTIONS, **rates, **overrides}).double()
+
+
+def test_without_outer_dropout_it_is_the_rnn_with_the_same_masks(batch: Batch) -> None:
+    hidden = []
+    for model in (outer_dropout(dropout=0.5), build(dropout=0.5)):
+        torch.manual_seed(1)
+        hidden.append(model(batch).hidden)
+    assert torch.equal(*hidden)
+
+
+def test_outer_dropout_is_around_the_encoder_and_the_decoder(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each dropout multiplies by a number of its own here."""
+    model = outer_dropout()
+    for place, factor in (("source", 2), ("memory", 3), ("output", 5)):
+        monkeypatch.setattr(getattr(model, f"{place}_dropout"), "forward", partial(mul, factor))
+    (embedded, layout), target = model.embed(batch)
+    memory = model.encoder(2 * embedded, layout)
+    expected = 5 * model.decoder(*target, replace(memory, vectors=3 * memory.vectors))
+    torch.testing.assert_close(model(batch).hidden, expected)
+
+
+@pytest.mark.parametrize("place", ["source", "memory", "output"])
+def test_outer_dropout_is_for_training_alone(place: str, batch: Batch) -> None:
+    model = outer_dropout(**{f"{place}_dropout": 0.5})
+    assert not torch.equal(model(batch).hidden, model(batch).hidden)
+    model.eval()
+    assert torch.equal(model(batch).hidden, build().eval()(batch).hidden)
+    with pytest.raises(UserError, match=rf"model\.{place}_dropout=1\.5 is no probability"):
+        outer_dropout(**{f"{place}_dropout": 1.5})
 
 
 def test_autocast(model: RNN, batch: Batch) -> None:
