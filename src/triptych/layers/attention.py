@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
 from triptych.kernels import dropout as kernel
+from triptych.layers.ablation import mask_heads
 from triptych.layers.initialization import init_linear
 from triptych.layers.kv_cache import KVCache
 from triptych.layers.positions import rotate
@@ -122,15 +123,16 @@ class MultiHeadAttention(RecordableAttention):
         return self._heads(layout.pad(self.query(x)))
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
-        """Attend by ``dot_product_attention``, and record the weights if they are wanted."""
+        """Attend by ``dot_product_attention``: (B, H, Q, d_v). Weights are recorded, and heads masked, from outside."""
         dropout = self.dropout if self.training else 0.0
         if not self.is_recorded():
-            return dot_product_attention(query, key, value, mask=mask, causal=causal, dropout=dropout)
+            attended = dot_product_attention(query, key, value, mask=mask, causal=causal, dropout=dropout)
+            return mask_heads(self, attended)
         attended, weights = dot_product_attention_with_weights(
             query, key, value, mask=mask, causal=causal, dropout=dropout
         )
         self.record(weights)
-        return attended
+        return mask_heads(self, attended)
 
     def merge(self, attended: Tensor, layout: SequenceLayout) -> Tensor:
         """Concatenate the heads (B, H, Q, d_v), and project them by W^O: rows (R, d_model)."""

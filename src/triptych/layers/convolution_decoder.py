@@ -15,6 +15,7 @@ from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
 from triptych.errors import require_at_least
 from triptych.kernels.dropout import Dropout
+from triptych.layers.ablation import mask_heads
 from triptych.layers.convolution import (
     ConvolutionConfig,
     GatedConvolution,
@@ -69,7 +70,7 @@ class StepAttention(RecordableAttention):
         weights = scores.masked_fill(~source.mask, float("-inf")).softmax(dim=-1)
         self.record(weights.view(*d.shape[:2], -1).unsqueeze(1))
         c = weights.to(source.values.dtype) @ source.values * source.scale
-        return self.context(c.view(d.shape))
+        return self.context(mask_heads(self, c).view(d.shape))
 
 
 class DecoderLayer(nn.Module):

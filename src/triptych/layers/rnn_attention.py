@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from triptych.errors import UserError, require_one_of
 from triptych.kernels.in_place import tanh_of_sum
 from triptych.kernels.loop_matmul import matmul
+from triptych.layers.ablation import mask_heads
 from triptych.layers.recording import RecordableAttention
 
 
@@ -186,7 +187,7 @@ class RNNAttention(RecordableAttention):
         """Attend from queries (B, Q, H): contexts (B, Q, M), and weights (B, Q, S), zero on padding."""
         scores = self.score(query, attended.keys)
         weights = scores.masked_fill(~attended.mask, float("-inf")).softmax(dim=-1)
-        return matmul(weights.to(attended.memory.dtype), attended.memory), weights
+        return mask_heads(self, matmul(weights.to(attended.memory.dtype), attended.memory)), weights
 
     def loop_matrices(self, attended: AttendedMemory) -> list[Tensor]:
         """Return the matrices that every step of a loop multiplies by."""
