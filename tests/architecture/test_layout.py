@@ -18,6 +18,7 @@ FLOORS = [
     {"layers"},
     {"models", "data"},
     {"decoding", "accounting"},
+    {"attention"},
     {"config", "runs"},
     {"evaluation"},
     {"training"},

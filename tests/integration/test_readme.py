@@ -73,7 +73,7 @@ def test_readme_is_short() -> None:
 
 def test_readme_commands_run(folder: Path) -> None:
     found = commands(README)
-    assert [words[0] for words in found] == ["train", "report", "train", "translate", "evaluate", "report"]
+    assert [words[0] for words in found] == ["train", "report", "train", "translate", "attend", "evaluate", "report"]
     for arguments in found:
         run(arguments, folder)
     assert (folder / "runs" / "compare" / "report.html").exists()

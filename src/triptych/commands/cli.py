@@ -11,6 +11,7 @@ COMMANDS = {
     "forecast": "say what a run or a sweep will cost, before anything is trained",
     "evaluate": "translate and score a split with a trained run",
     "translate": "translate standard input with a trained run",
+    "attend": "draw the attention of trained runs over a sentence as a web page",
     "export": "write a trained run for another program, or to share it: format=ctranslate2|safetensors",
     "report": "print the table of the runs below a folder, and write it as Markdown, LaTeX, CSV and HTML",
 }

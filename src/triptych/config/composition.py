@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.core.singleton import Singleton
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -152,9 +154,17 @@ def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | N
 def quoted(override: str) -> str:
     """Put each path in ``run=…`` into quotes, without which Hydra refuses a ``=`` in it. Commas separate paths."""
     key, equals, value = override.partition("=")
-    if not equals or key != "run" or not value or value[0] in "'\"[":
+    if not equals or key != "run" or not value or "'" in value or '"' in value:
         return override
+    if value[0] == "[":
+        return f"run=[{','.join(repr(path.strip()) for path in value.strip('[]').split(','))}]"
     return f"run={','.join(repr(path) for path in value.split(','))}"
+
+
+def quoted_text(key: str, text: str) -> str:
+    """Return the override that sets a key to any text, with what Hydra and OmegaConf would take for their own."""
+    escaped = re.sub(r"(\\*)\$\{", lambda found: 2 * found[1] + r"\${", text)
+    return f"{key}={QuotedString(escaped, Quote.single).with_quotes()}"
 
 
 @contextmanager

@@ -195,6 +195,21 @@ class Translate:
 
 
 @dataclass
+class Attend:
+    """conf/attend.yaml. ``run`` and ``ablate`` are text or lists of texts."""
+
+    run: Any = MISSING
+    sentence: str = MISSING
+    reference: str | None = MISSING
+    ablate: Any = MISSING
+    output: str = MISSING
+    src: str | None = MISSING
+    tgt: str | None = MISSING
+    checkpoint: str | None = MISSING
+    device: str = MISSING
+
+
+@dataclass
 class Evaluate:
     """conf/evaluate.yaml."""
 
@@ -225,8 +240,8 @@ def register() -> None:
     run_values.register()
     search_path.register()
     store = ConfigStore.instance()
-    for name, node in (("train", Train), ("translate", Translate), ("evaluate", Evaluate), ("export", Export)):
-        store.store(name=f"{name}_schema", node=node)
+    for node in (Train, Translate, Attend, Evaluate, Export):
+        store.store(name=f"{node.__name__.lower()}_schema", node=node)
 
 
 def times(a: float, b: float) -> int:

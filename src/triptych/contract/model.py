@@ -22,7 +22,8 @@ class AttentionMap:
         weights: (B, layers, heads, queries, keys); the row of a query that is not padding sums to 1.
         query_ids: (B, queries) ids of the tokens on the query axis, padded with ``<pad>``.
         key_ids: (B, keys) ids of the tokens on the key axis, padded with ``<pad>``.
-        query_side: ``src``, ``tgt`` or ``joint``: the vocabulary that ``query_ids`` are of.
+        query_side: ``src``, ``tgt`` or ``joint``: the vocabulary that ``query_ids`` are of. ``joint`` are the tokens of
+            both sides: those of the source, as many as ``Batch.src_lengths``, then those of the target.
         key_side: likewise for ``key_ids``.
     """
 

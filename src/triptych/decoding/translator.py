@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from triptych.contract.batch import Batch
 from triptych.contract.model import AttentionMap, TranslationModel
@@ -131,18 +132,31 @@ class Translator:
     ) -> list[float]:
         """Return log p(target | source) of each pair in nats, including ``</s>``, given ids without special ids."""
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
-        scores, tags = np.empty(len(sources)), self.tags(direction)
-        with evaluation_mode(self.model):
-            for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
-                pairs = [sources[i] for i in rows], [targets[i] for i in rows]
-                batch = Batch.from_ids(*pairs, tags=[tags] * len(rows))
-                prediction = self.model(batch.to(self.device))
-                hidden, ids = prediction.hidden[prediction.num_source :], prediction.targets[prediction.num_source :]
-                ones = torch.ones_like(ids, dtype=torch.float32)
-                _, nll = linear_cross_entropy(hidden, prediction.weight, ids, ones, ones * 0)
-                nll_of_pairs = nll.double().split((batch.tgt_lengths - 1).tolist())
-                scores[rows] = [-float(tokens.sum()) for tokens in nll_of_pairs]
+        scores = np.empty(len(sources))
+        for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
+            found = self.token_scores([sources[i] for i in rows], [targets[i] for i in rows], direction)
+            scores[rows] = [float(tokens.sum()) for tokens in found]
         return scores.tolist()
+
+    @torch.inference_mode()
+    def token_scores(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        direction: Direction | None = None,
+    ) -> list[Tensor]:
+        """Return log p of each target token after those before it, in nats, given ids without special ids.
+
+        Returns:
+            For each pair (target pieces + 1,) in double precision, the last one of ``</s>``. All pairs are one batch.
+        """
+        batch = Batch.from_ids(sources, targets, tags=[self.tags(direction)] * len(sources))
+        with evaluation_mode(self.model):
+            prediction = self.model(batch.to(self.device))
+            hidden, ids = prediction.hidden[prediction.num_source :], prediction.targets[prediction.num_source :]
+            ones = torch.ones_like(ids, dtype=torch.float32)
+            _, nll = linear_cross_entropy(hidden, prediction.weight, ids, ones, ones * 0)
+        return [-tokens for tokens in nll.double().split((batch.tgt_lengths - 1).tolist())]
 
     def attention(
         self,
@@ -166,17 +180,40 @@ class Translator:
         Raises:
             UserError: the numbers of sources and targets differ, or one of them is a string instead of a list.
         """
-        src = _as_list(src)
-        if tgt is None:
-            found = self._decode(src, search, 4096, direction)
-            ids = self.tokenizer.encode(src, "src"), [best[0].tokens if best else [] for best in found]
-        else:
-            ids = self._encode_pairs(src, tgt)
-        if not src:
+        return self.attention_of_ids(*self.pair_ids(src, tgt, search, direction), direction)
+
+    def attention_of_ids(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        direction: Direction | None = None,
+    ) -> list[AttentionMap]:
+        """Return what ``attention`` returns, given ids without special ids."""
+        if not sources:
             return []
-        batch = Batch.from_ids(*ids, tags=[self.tags(direction)] * len(src)).to(self.device)
+        batch = Batch.from_ids(sources, targets, tags=[self.tags(direction)] * len(sources)).to(self.device)
         with torch.no_grad(), evaluation_mode(self.model):
             return self.model.attention_maps(batch)
+
+    def pair_ids(
+        self,
+        src: Iterable[str],
+        tgt: Iterable[str] | None = None,
+        search: Search | None = None,
+        direction: Direction | None = None,
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the ids of sources and targets, without special ids; ``tgt=None`` is for the model's translations.
+
+        A translation's ids are those that the model has written; its text may be encoded by others.
+
+        Raises:
+            UserError: as ``attention``.
+        """
+        if tgt is not None:
+            return self._encode_pairs(src, tgt)
+        src = _as_list(src)
+        found = self._decode(src, search, 4096, direction)
+        return self.tokenizer.encode(src, "src"), [best[0].tokens if best else [] for best in found]
 
     def _decode(
         self, lines: list[str], search: Search | None, search_tokens: int, direction: Direction | None

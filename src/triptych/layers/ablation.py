@@ -20,7 +20,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
-from triptych.layers.recording import RecordableAttention
+from triptych.layers.recording import RecordableAttention, recordable_attentions
 
 _masks: ContextVar[Mapping[nn.Module, Tensor]] = ContextVar("masks", default=MappingProxyType({}))
 """xi of each attention that has heads switched off."""
@@ -54,12 +54,11 @@ def ablate_heads(model: nn.Module, masks: Mapping[str, Mapping[int, Tensor]]) ->
         masks: xi by the name of the attention (see ``RecordableAttention``) and its layer, counted from 0: (heads,), or
             (B, heads) to switch off other heads for each sentence of a batch.
     """
-    places: dict[str, list[nn.Module]] = {}
-    for module in model.modules():
-        if isinstance(module, RecordableAttention):
-            places.setdefault(module.name, []).append(module)
-    found = {places[name][layer]: mask for name, layers in masks.items() for layer, mask in layers.items()}
-    token = _masks.set({**_masks.get(), **found})
+    attentions = recordable_attentions(model)
+    found: dict[nn.Module, Tensor] = {}
+    for name, layers in masks.items():
+        found |= {attentions[name][layer]: mask for layer, mask in layers.items()}
+    token = _masks.set(MappingProxyType({**_masks.get(), **found}))
     try:
         with torch.compiler.set_stance("force_eager"):
             yield

@@ -35,6 +35,15 @@ class RecordableAttention(nn.Module):
             _lists.get()[self].append(weights.detach())
 
 
+def recordable_attentions(model: nn.Module) -> dict[str, list[RecordableAttention]]:
+    """Return the attentions of a model by their names, the lowest layer first."""
+    found: dict[str, list[RecordableAttention]] = {}
+    for module in model.modules():
+        if isinstance(module, RecordableAttention):
+            found.setdefault(module.name, []).append(module)
+    return found
+
+
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """Record the attention weights of one forward pass of a model.
@@ -46,10 +55,10 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     Nothing is kept on the model, and other models that run meanwhile are not recorded. What is compiled runs as it is
     written. A model without attention records nothing.
     """
-    weights: dict[str, list[Tensor]] = {}
-    attentions = [module for module in model.modules() if isinstance(module, RecordableAttention)]
+    attentions = recordable_attentions(model)
+    weights: dict[str, list[Tensor]] = {name: [] for name in attentions}
     lists: dict[nn.Module, list[Tensor]] = {
-        attention: weights.setdefault(attention.name, []) for attention in attentions
+        layer: weights[name] for name, layers in attentions.items() for layer in layers
     }
     token = _lists.set({**_lists.get(), **lists})
     try:

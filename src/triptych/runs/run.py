@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ import pandas as pd
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from triptych.attention.explorer import Attention, attention_of
 from triptych.config import run_values
 from triptych.config.types import check_types
-from triptych.contract.model import AttentionMap, TranslationModel
+from triptych.contract.model import TranslationModel
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.search import Search
@@ -136,10 +137,25 @@ class Run:
         return self.translator.score(src, tgt, search_tokens, direction)
 
     def attention(
-        self, src: Iterable[str], tgt: Iterable[str] | None = None, direction: Direction | None = None
-    ) -> list[AttentionMap]:
-        """Return the attention weights over sentence pairs, as ``Translator.attention``."""
-        return self.translator.attention(src, tgt, direction=direction)
+        self,
+        src: str | Iterable[str],
+        tgt: str | Iterable[str] | None = None,
+        direction: Direction | None = None,
+        ablate: str | Sequence[str] = (),
+    ) -> Attention:
+        """Return the attention over sentence pairs: a list of maps, and a page that a notebook shows.
+
+        Args:
+            src: a source, or several.
+            tgt: a target for each source; None for the model's own translations.
+            direction: source and target language; None for the direction of the test sets.
+            ablate: heads to switch off, such as ``cross.1.3`` (the third of the first layer) or ``cross.1`` (all of
+                it). The targets stay those of the model with all heads.
+
+        Raises:
+            UserError: the numbers of sources and targets differ, or a head that the model does not have.
+        """
+        return attention_of(self.translator, self.folder.name, src, tgt, direction, ablate)
 
 
 def load(run: str | PathLike[str], checkpoint: str | None = None, device: str = "cpu") -> Run:

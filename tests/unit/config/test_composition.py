@@ -41,6 +41,8 @@ def test_a_program_of_hydra_s_own_is_left_as_it_is() -> None:
         ("run=lr=0.1/a", "run='lr=0.1/a'"),
         ("run=a,b", "run='a','b'"),
         ("run='a,b'", "run='a,b'"),
+        ("run=[a=1/x, b]", "run=['a=1/x','b']"),
+        ("run=['a=1/x',b]", "run=['a=1/x',b]"),
         ("run=", "run="),
         ("split=test", "split=test"),
     ],

@@ -1,0 +1,71 @@
+// What is chosen, and who is told of it.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const state = { pair: 0, kind: Object.keys(DATA.kinds)[0], view: "lines", level: "pieces", threshold: 0.1 };
+const columns = DATA.columns.map((data) => new Column(data));
+const dialog = document.getElementById("large");
+let enlarged = null;
+document.getElementById("columns").append(...columns.map((column) => column.element));
+
+function build() {
+  document.getElementById("source").textContent = DATA.columns[0].pairs[state.pair].source;
+  document.getElementById("limit").hidden = state.view === "heat";
+  for (const column of columns) column.build();
+}
+
+function openLarge(column, head) {
+  const count = column.panels.length;
+  enlarged = new Panel(column, (head + count) % count, true);
+  const { layers } = column.view, name = `${column.title}, ${DATA.kinds[state.kind].toLowerCase()}`;
+  const layer = layers > 1 ? `, layer ${column.layer + 1} of ${layers}` : "";
+  document.getElementById("large-title").textContent = `${name}${layer}, head ${enlarged.head + 1} of ${count}`;
+  document.getElementById("large-panel").replaceChildren(enlarged.element);
+  for (const button of dialog.querySelectorAll("[data-step]")) button.disabled = count === 1;
+  if (!dialog.open) dialog.showModal();
+  enlarged.build();
+}
+
+for (const [kind, title] of Object.entries(DATA.kinds)) {
+  const input = make("input", { type: "radio", name: "kind", value: kind, checked: kind === state.kind });
+  document.getElementById("kinds").append(make("label", {}, input, make("span", { textContent: title })));
+}
+for (const pair of DATA.columns[0].pairs) document.getElementById("pair").append(make("option", { textContent: pair.source }));
+document.getElementById("pairs").hidden = DATA.columns[0].pairs.length === 1;
+for (const entry of document.querySelectorAll("dt")) entry.textContent = HEADINGS[entry.dataset.measure];
+
+document.getElementById("controls").addEventListener("input", ({ target }) => {
+  if (target.id === "threshold") {
+    state.threshold = Number(target.value);
+    document.getElementById("shown").textContent = state.threshold.toFixed(2);
+    for (const column of columns) column.draw();
+    return;
+  }
+  if (target.id === "pair") state.pair = target.selectedIndex;
+  else state[target.name] = target.value;
+  build();
+});
+document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
+
+dialog.addEventListener("click", (event) => {
+  const step = event.target.closest("[data-step]")?.dataset.step;
+  if (step) openLarge(enlarged.column, enlarged.head + Number(step));
+  else if (event.target === dialog || event.target.closest(".close")) dialog.close();
+});
+dialog.addEventListener("close", () => {
+  const { column, head } = enlarged;
+  enlarged = null;
+  column.light(null);
+  column.panels[head].title.focus();
+});
+document.getElementById("large-panel").addEventListener("pointerleave", () => enlarged?.column.light(null));
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => columns.forEach((column) => column.draw()));
+let width = window.innerWidth;
+addEventListener("resize", () => {
+  if (window.innerWidth === width) return; // a phone's address bar changes the height alone
+  width = window.innerWidth;
+  requestAnimationFrame(() => {
+    for (const panel of columns.flatMap((column) => column.drawn())) panel.build();
+  });
+});
+build();

@@ -1,0 +1,78 @@
+"""``triptych attend``: draw the attention of trained runs over a sentence as a web page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig, ListConfig
+
+from triptych.commands.arguments import run_command, shows_only, split_config_dirs
+from triptych.commands.threads import choose_threads
+from triptych.config.composition import quoted_text
+from triptych.errors import UserError
+from triptych.files import require_folder
+
+if TYPE_CHECKING:
+    from triptych.attention.explorer import Attention
+
+
+def main(arguments: list[str]) -> int:
+    return run_command("attend", arguments if shows_only(arguments) else with_sentence(arguments), _attend)
+
+
+def with_sentence(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with their texts as Hydra reads them: ``sentence=…`` for words that stand alone."""
+    folders, rest = split_config_dirs(arguments)
+    given, words = [f"--config-dir={folder}" for folder in folders], []
+    for argument in rest:
+        key, equals, value = argument.partition("=")
+        if equals and key in ("sentence", "reference"):
+            given.append(argument if value == "null" else quoted_text(key, value))
+        elif re.match(r"[+~]{0,2}[a-z][\w./@-]*=|--?[a-z]", argument):
+            given.append(argument)
+        else:
+            words.append(argument)
+    return [*given, quoted_text("sentence", " ".join(words))] if words else given
+
+
+def _attend(config: DictConfig) -> None:
+    """Draw the page, and print what was translated, the page's path, and the command that may come next.
+
+    Raises:
+        UserError: a run without attention, languages or heads that a run does not have, or a place that cannot be
+            written.
+    """
+    from triptych.attention.terminal import describe
+    from triptych.runs.run import Run  # imported late: --help and mistakes do not wait for it
+
+    choose_threads()
+    require_folder(Path(config.output).expanduser().parent)
+    if not config.sentence.strip():
+        raise UserError("the sentence is empty; give one to draw the attention over.")
+    drawn = []
+    for folder in _as_list(config.run):
+        run = Run(folder, config.checkpoint, config.device)
+        tested = run.translator.directions.tested
+        direction = config.src or tested[0], config.tgt or tested[1]
+        drawn.append(run.attention(config.sentence, config.reference, direction, _as_list(config.ablate)))
+    path = drawn[0].write(config.output, *drawn[1:])
+    for attention in drawn:
+        print("\n".join(describe(attention)))
+    print(f"attention: {path} (open it in a browser)")
+    print(f"next: {_next_command(config, drawn[0])}")
+
+
+def _as_list(value: str | ListConfig) -> list[str]:
+    return [value] if isinstance(value, str) else [str(one) for one in value]
+
+
+def _next_command(config: DictConfig, attention: Attention) -> str:
+    """Return the command that switches off one head more, the one that the translation needs most."""
+    head = attention.most_needed_head()
+    off = [*attention.off, *([head] if head else [])]
+    ablate = [f"ablate={off[0]}" if len(off) == 1 else f"ablate=[{','.join(off)}]"] if off else []
+    return shlex.join(["triptych", "attend", f"run={_as_list(config.run)[0]}", *ablate, config.sentence])
