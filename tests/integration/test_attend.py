@@ -50,6 +50,9 @@ def test_several_runs_write_one_translation(folder: Path) -> None:
     done = triptych("attend", "run=[runs/a,runs/b]", f"reference={reference}", SENTENCE, "output=two.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert f"a: {reference}" in done.stdout
+    assert shlex.split(done.stdout.splitlines()[-1])[:5] == [
+        *("next:", "triptych", "attend", "run=runs/a", f"reference={reference}"),
+    ]
     assert f"b: {reference}" in done.stdout
     page = (folder / "two.html").read_text(encoding="utf-8")
     assert page.count(f'"target":{json.dumps(reference)}') == 2

@@ -75,4 +75,5 @@ def _next_command(config: DictConfig, attention: Attention) -> str:
     head = attention.most_needed_head()
     off = [*attention.off, *([head] if head else [])]
     ablate = [f"ablate={off[0]}" if len(off) == 1 else f"ablate=[{','.join(off)}]"] if off else []
-    return shlex.join(["triptych", "attend", f"run={_as_list(config.run)[0]}", *ablate, config.sentence])
+    given = [f"{key}={config[key]}" for key in ("src", "tgt", "reference", "checkpoint") if config[key] is not None]
+    return shlex.join(["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, *ablate, config.sentence])

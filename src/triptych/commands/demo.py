@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 EXAMPLES = [
@@ -37,5 +38,6 @@ def main(arguments: list[str]) -> int:
         for name in names:
             print(f"  {name:{width}}  {translations[name][i]}")
         print()
-    print(f'next: echo "{sources[0]}" | triptych translate run={PREFIX}{names[0]}', file=sys.stderr)
+    runs = ",".join(PREFIX + name for name in names)
+    print(f"next: {shlex.join(['triptych', 'attend', f'run=[{runs}]', sources[0]])}", file=sys.stderr)
     return 0

@@ -2,7 +2,7 @@
 
 class Column {
   constructor(data) {
-    Object.assign(this, { data, layer: 0, lit: null, panels: [], table: null });
+    Object.assign(this, { data, layer: undefined, lit: null, panels: [] });
     this.title = data.off.length ? `${data.name} without ${data.off.join(", ")}` : data.name;
     this.element = make("section", { className: "column" });
     this.element.setAttribute("aria-label", this.title);
@@ -42,7 +42,7 @@ class Column {
   // Build everything anew, for another pair, kind, view or level.
   build() {
     const { pair, view } = this;
-    this.lit = null;
+    Object.assign(this, { lit: null, panels: [] });
     const heading = make("h2", { textContent: this.title });
     const target = make("p", { className: "translation", textContent: pair.target || "(empty translation)", title: "Translation" });
     const score = make("p", { className: "faint", textContent: `log p ${pair.score.toFixed(2).replace("-", "−")} nats` });
@@ -54,7 +54,7 @@ class Column {
       label.firstChild.append(this.count);
       this.slider.max = view.layers;
       this.slider.disabled = view.layers === 1;
-      this.layer = Math.min(this.layer, view.layers - 1);
+      this.layer = Math.min(this.layer ?? this.mostFocused(), view.layers - 1);
       const name = make("span", { className: "faint", textContent: view.name });
       parts.push(make("div", { className: "head" }, label, name), this.readout, this.grid, this.table.element);
     }
@@ -65,6 +65,12 @@ class Column {
     }
   }
 
+  // The layer whose heads have the lowest entropy, where the page begins.
+  mostFocused() {
+    const totals = this.view.summaries.pieces.entropy.map((heads) => heads.reduce((sum, one) => sum + one, 0));
+    return totals.indexOf(Math.min(...totals));
+  }
+
   show(layer) {
     this.layer = layer;
     this.lit = null;
@@ -73,9 +79,14 @@ class Column {
     this.grid.className = `panels ${state.view}`;
     this.panels = Array.from({ length: this.view.heads }, (_, head) => new Panel(this, head, false));
     this.grid.replaceChildren(...this.panels.map((panel) => panel.element));
-    for (const panel of this.panels) panel.build();
+    this.layOut();
     this.table.mark();
     this.read();
+  }
+
+  layOut() {
+    const width = this.panels[0].plot.clientWidth; // of all alike; reading it between the panels would lay out each
+    for (const panel of this.panels) panel.build(width);
   }
 
   drawn() { return enlarged?.column === this ? [...this.panels, enlarged] : this.panels; }
@@ -97,8 +108,9 @@ class Column {
       return;
     }
     const { side, index } = this.lit, names = side === "query" ? this.labels.queries : this.labels.keys;
-    const does = side === "query" ? "looks at" : "is looked at by";
-    this.readout.replaceChildren(make("b", { textContent: names[index] }), ` (${index + 1} of ${names.length}) ${does}`);
+    const does = side === "query" ? "looks at" : "is looked at by", place = `${index + 1} of ${names.length}`;
+    const what = side === "query" ? "where it looks, in each head" : "what looks at it, in each head";
+    this.readout.replaceChildren(make("b", { textContent: names[index] }), ` (${place}): ${what}`);
     if (panel) document.getElementById("spoken").textContent = `${names[index]} ${does} ${panel.facts.textContent}`;
   }
 

@@ -14,15 +14,15 @@ function build() {
 }
 
 function openLarge(column, head) {
-  const count = column.panels.length;
-  enlarged = new Panel(column, (head + count) % count, true);
+  const count = column.panels.length, panel = new Panel(column, (head + count) % count, true);
   const { layers } = column.view, name = `${column.title}, ${DATA.kinds[state.kind].toLowerCase()}`;
   const layer = layers > 1 ? `, layer ${column.layer + 1} of ${layers}` : "";
-  document.getElementById("large-title").textContent = `${name}${layer}, head ${enlarged.head + 1} of ${count}`;
-  document.getElementById("large-panel").replaceChildren(enlarged.element);
+  document.getElementById("large-title").textContent = `${name}${layer}, head ${panel.head + 1} of ${count}`;
+  document.getElementById("large-panel").replaceChildren(panel.element);
   for (const button of dialog.querySelectorAll("[data-step]")) button.disabled = count === 1;
-  if (!dialog.open) dialog.showModal();
-  enlarged.build();
+  if (!dialog.open) dialog.showModal(); // takes the focus from the token that was lit
+  panel.build(panel.plot.clientWidth);
+  enlarged = panel;
 }
 
 for (const [kind, title] of Object.entries(DATA.kinds)) {
@@ -59,13 +59,25 @@ dialog.addEventListener("close", () => {
 });
 document.getElementById("large-panel").addEventListener("pointerleave", () => enlarged?.column.light(null));
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => columns.forEach((column) => column.draw()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  readColours();
+  for (const column of columns) column.draw();
+});
 let width = window.innerWidth;
 addEventListener("resize", () => {
   if (window.innerWidth === width) return; // a phone's address bar changes the height alone
   width = window.innerWidth;
   requestAnimationFrame(() => {
-    for (const panel of columns.flatMap((column) => column.drawn())) panel.build();
+    for (const column of columns.filter((one) => one.view)) column.layOut();
+    enlarged?.build(enlarged.plot.clientWidth);
   });
 });
+
+const [kindOff, layerOff] = DATA.columns.flatMap((data) => data.off)[0]?.split(".") ?? [];
+if (kindOff) { // begin where the first head is off
+  state.kind = DATA.columns[0].pairs[0].views.find((view) => view.source === kindOff).kind;
+  document.querySelector(`#kinds input[value="${state.kind}"]`).checked = true;
+  for (const column of columns) column.layer = layerOff - 1;
+}
+readColours();
 build();

@@ -1,5 +1,6 @@
 // One head: its tokens, and its weights as lines or as a heat map.
 
+const SHOWN = 0.005; // a smaller weight has no line and no number, which would be .00
 const LABEL_HEIGHT = 11, FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 
 function make(tag, properties = {}, ...children) {
@@ -8,14 +9,22 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-const measuring = document.createElement("canvas").getContext("2d");
+const measuring = document.createElement("canvas").getContext("2d"), widths = new WeakMap();
 function widthOf(labels, size) {
-  measuring.font = `${size}px ${FONT}`;
-  return Math.max(...labels.map((label) => measuring.measureText(label).width)) + 10;
+  if (!widths.has(labels)) {
+    measuring.font = `10px ${FONT}`;
+    widths.set(labels, Math.max(...labels.map((label) => measuring.measureText(label).width)) / 10);
+  }
+  return widths.get(labels) * size + 7;
 }
 
 const inWords = (weight) => weight.toFixed(2).replace(/^0/, "");
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const colours = {};
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["line", "lit", "raised"]) colours[name] = style.getPropertyValue(`--${name}`).trim();
+}
 
 class Panel {
   constructor(column, head, large) {
@@ -32,23 +41,23 @@ class Panel {
 
   get matrix() { return this.column.matrix(this.head); }
 
-  // Lay out tokens and canvas for the width that the panel has.
-  build() {
+  // Lay out tokens and canvas for a width in pixels.
+  build(width) {
     const { queries, keys } = this.column.labels, heat = state.view === "heat";
-    const width = this.plot.clientWidth || this.element.clientWidth - 14;
-    const size = this.large ? 14 : 12, most = Math.max(queries.length, keys.length);
-    const side = Math.min(widthOf(queries, size), width * (this.large ? 0.4 : 0.36));
+    const most = Math.max(queries.length, keys.length), room = width * 0.4;
+    const isTight = Math.max(widthOf(queries, 12), widthOf(keys, 12)) > room, size = this.large ? 14 : isTight ? 11 : 12;
+    const side = Math.min(widthOf(queries, size), room);
     if (heat) {
       this.top = Math.min(widthOf(keys, size) + (this.large ? 26 : 22), this.large ? 150 : 86);
       this.keyStep = Math.min((width - side) / keys.length, this.large ? 34 : 24);
       this.queryStep = Math.max(this.large ? 13 : 3, Math.min(this.keyStep, this.large ? 24 : 20));
       this.area = { left: side, top: this.top, width: this.keyStep * keys.length, height: this.queryStep * queries.length };
     } else {
-      const right = Math.min(widthOf(keys, size), width * (this.large ? 0.4 : 0.36));
+      const right = Math.min(widthOf(keys, size), room);
       this.keyStep = this.queryStep = this.large ? 21 : Math.max(5, Math.min(19, 420 / most));
       this.area = { left: side, top: 0, width: width - side - right, height: this.queryStep * most };
     }
-    this.plot.replaceChildren();
+    this.plot.replaceChildren(); // what is added below is laid out once, after the last panel
     this.plot.className = `plot ${heat ? "heat" : "lines"}`;
     this.plot.style.height = `${this.area.top + this.area.height}px`;
     this.canvas = make("canvas");
@@ -126,7 +135,7 @@ class Panel {
   showNumbers(lit) {
     const other = lit.side === "query" ? "key" : "query", step = other === "key" ? this.keyStep : this.queryStep;
     const found = weightsOf(this.matrix, lit.side, lit.index), labels = this.column.labels;
-    const order = found.map((weight, i) => [weight, i]).filter(([weight]) => weight >= 0.005).sort((a, b) => b[0] - a[0]);
+    const order = found.map((weight, i) => [weight, i]).filter(([weight]) => weight >= SHOWN).sort((a, b) => b[0] - a[0]);
     const places = [], few = step < LABEL_HEIGHT ? order.slice(0, 12) : order;
     for (const [weight, i] of few) {
       if (step < LABEL_HEIGHT && places.some((place) => Math.abs(place - i) * step < 13)) continue;
@@ -153,11 +162,13 @@ class Panel {
 
   paintLines(context, lit) {
     const { values, queries, keys } = this.matrix, { width } = this.area, step = this.queryStep;
-    const widest = this.large ? 9 : Math.max(2.5, Math.min(7, step * 0.6)), plain = colour("--line"), strong = colour("--lit");
+    const widest = this.large ? 9 : Math.max(2.5, Math.min(7, step * 0.6));
+    const { line: plain, lit: strong } = colours;
+    const least = Math.max(state.threshold, SHOWN);
     for (let q = 0; q < queries; q++)
       for (let k = 0; k < keys; k++) {
         const weight = values[q * keys + k];
-        if (weight < state.threshold || weight === 0) continue;
+        if (weight < least) continue;
         const isLit = lit && (lit.side === "query" ? lit.index === q : lit.index === k);
         context.strokeStyle = isLit ? strong : plain;
         context.globalAlpha = lit && !isLit ? 0.1 : 0.35 + 0.6 * weight;
@@ -172,17 +183,22 @@ class Panel {
 
   paintHeat(context, lit) {
     const { values, queries, keys } = this.matrix, { width, height } = this.area;
-    context.fillStyle = colour("--raised");
+    context.fillStyle = colours.raised;
     context.fillRect(0, 0, width, height);
-    const [r, g, b] = colour("--line").match(/\w\w/g).map((part) => parseInt(part, 16));
-    const image = new ImageData(keys, queries);
-    for (let i = 0; i < values.length; i++) image.data.set([r, g, b, 255 * Math.sqrt(values[i])], 4 * i);
+    const [r, g, b] = colours.line.match(/\w\w/g).map((part) => parseInt(part, 16));
+    const image = new ImageData(keys, queries), pixels = image.data;
+    for (let i = 0; i < values.length; i++) {
+      pixels[4 * i] = r;
+      pixels[4 * i + 1] = g;
+      pixels[4 * i + 2] = b;
+      pixels[4 * i + 3] = 255 * Math.sqrt(values[i]); // small weights stay visible
+    }
     const small = make("canvas", { width: keys, height: queries });
     small.getContext("2d").putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
     context.drawImage(small, 0, 0, width, height);
     if (!lit) return;
-    context.strokeStyle = colour("--lit");
+    context.strokeStyle = colours.lit;
     context.lineWidth = 1.5;
     const row = [0, lit.index * this.queryStep, width, this.queryStep];
     const column = (k) => [k * this.keyStep, 0, this.keyStep, height];

@@ -2,8 +2,8 @@
 
 const SHARES = ["end", "first", "diagonal", "previous", "next", "sum"];
 const HEADINGS = {
-  layer: "Layer", head: "Head", entropy: "Entropy", end: "End", first: "First", diagonal: "Diag.", previous: "Prev.",
-  next: "Next", sum: "Sum", effect: "Δ off",
+  layer: "Layer", head: "Head", effect: "Δ off", entropy: "Entropy", end: "End", first: "First", diagonal: "Diag.",
+  previous: "Prev.", next: "Next", sum: "Sum",
 };
 
 function signed(value, digits = 2) {
