@@ -110,10 +110,10 @@ def test_results_of_before_stopped_exactly(tmp_path: Path) -> None:
         main([str(tmp_path)])
 
 
-def test_a_search_that_stops_at_the_first_is_named(tmp_path: Path) -> None:
-    make_run(tmp_path, "a", tests={"toy": scores(stop="first")})
+def test_what_is_unusual_about_a_search_is_named(tmp_path: Path) -> None:
+    make_run(tmp_path, "a", tests={"toy": scores(stop="first", min_length=3)})
     main([str(tmp_path)])
-    assert "beam 4, length penalty 0.6, search.stop=first" in (tmp_path / "report.md").read_text()
+    assert "beam 4, length penalty 0.6, search.min_length=3, search.stop=first" in (tmp_path / "report.md").read_text()
 
 
 def test_every_measure_has_a_column(tmp_path: Path) -> None:

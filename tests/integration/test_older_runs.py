@@ -21,7 +21,7 @@ def run(tmp_path: Path) -> triptych.Run:
     run = triptych.train(*TINY, "search.beam_size=2", f"cache={tmp_path / 'cache'}", f"output={tmp_path / 'runs'}")
     config = OmegaConf.load(run.files.config)
     for search in (config.search, config.validation.search):
-        del search["stop"]
+        del search["stop"], search["min_length"]
     del config["jobs"]
     del config.tokenizer["bpe_dropout"]
     config.tokenizer.sampling = 0.1

@@ -41,6 +41,8 @@ class Search:
         max_length_ratio: an output has at most ``max_length_ratio * source length + max_length_extra`` tokens, both
             lengths including ``</s>``.
         max_length_extra: see ``max_length_ratio``.
+        min_length: no output has fewer tokens, ``</s>`` not counted: until then ``</s>`` is no candidate. The longest
+            output goes first: where it is shorter, outputs end there.
         stop: when the search of a sentence ends, ``exact`` or ``first``.
         n_best: N, hypotheses returned a sentence, at most K.
 
@@ -55,6 +57,7 @@ class Search:
         length_penalty: float | str,
         max_length_ratio: float,
         max_length_extra: int,
+        min_length: int,
         stop: str,
         n_best: int,
     ) -> None:
@@ -64,6 +67,8 @@ class Search:
         _require("max_length_ratio", max_length_ratio, _is_non_negative(max_length_ratio), "a number of at least 0")
         valid_extra = isinstance(max_length_extra, int) and max_length_extra >= 1
         _require("max_length_extra", max_length_extra, valid_extra, "an integer of at least 1")
+        valid_minimum = isinstance(min_length, int) and min_length >= 0
+        _require("min_length", min_length, valid_minimum, "an integer of at least 0")
         _require("stop", stop, stop in (EXACT, FIRST), f"{EXACT} or {FIRST}")
         valid_n_best = isinstance(n_best, int) and 1 <= n_best <= beam_size
         _require("n_best", n_best, valid_n_best, f"an integer from 1 to search.beam_size={beam_size}")
@@ -71,6 +76,7 @@ class Search:
         self.length_penalty = length_penalty
         self.max_length_ratio = max_length_ratio
         self.max_length_extra = max_length_extra
+        self.min_length = min_length
         self.stop = stop
         self.n_best = n_best
 
@@ -144,7 +150,8 @@ class Search:
             these continues.
         """
         num_sentences, width, length = beams.tokens.shape
-        candidates, parent, token = self._candidates(beams.log_probs, logits)  # each (A, C)
+        may_end = length > self.min_length  # length - 1 tokens have been generated
+        candidates, parent, token = self._candidates(beams.log_probs, logits, may_end)  # each (A, C)
         tokens = beams.tokens.gather(1, parent[:, :, None].expand(-1, -1, length))  # (A, C, n)
         tokens = torch.cat([tokens, token[:, :, None]], dim=2)  # (A, C, n + 1)
 
@@ -175,7 +182,7 @@ class Search:
         first_row = width * torch.arange(num_sentences, device=token.device)[:, None]
         return extended, first_row + parent.gather(1, live)
 
-    def _candidates(self, log_probs: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _candidates(self, log_probs: Tensor, logits: Tensor, may_end: bool) -> tuple[Tensor, Tensor, Tensor]:
         """Return the 2K most probable continuations of each sentence, best first.
 
         Twice the beam size, so that K remain if every live hypothesis has ``</s>`` among its continuations.
@@ -183,6 +190,7 @@ class Search:
         Args:
             log_probs: (A, W) of the live hypotheses.
             logits: (A * W, V).
+            may_end: whether ``</s>`` is a candidate.
 
         Returns:
             Log-probability, index of the hypothesis continued, and token added, each (A, C).
@@ -192,6 +200,8 @@ class Search:
         ids, order = ids.sort(dim=1)
         values = values.gather(1, order).float() - logits.float().logsumexp(dim=1, keepdim=True)
         values = values.masked_fill((ids == PAD) | (ids == BOS), -math.inf)
+        if not may_end:
+            values = values.masked_fill(ids == EOS, -math.inf)
         totals = (log_probs[:, :, None] + values.view(num_sentences, width, -1)).flatten(1)  # by beam, then by id
         totals, flat = totals.sort(dim=1, descending=True, stable=True)
         # At most as many candidates as there are allowed tokens, so that <pad> and <s> never become candidates.

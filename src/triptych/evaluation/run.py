@@ -82,7 +82,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
         checkpoint=run.checkpoint,
     )
     how = chosen.search
-    limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}"
+    limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}" + (f".min{how.min_length}" if how.min_length else "")
     stop = "" if how.stop == EXACT else f".{how.stop}"
     name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
     save_evaluation(found, run.files, name)

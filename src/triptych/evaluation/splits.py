@@ -39,6 +39,7 @@ OTHER_SCORES = (
     "at_common_penalty",
     "max_length_ratio",
     "max_length_extra",
+    "min_length",
     "stop",
     "by_length",
     "by_frequency",
@@ -148,6 +149,7 @@ def _search_settings(search: Search) -> dict[str, Any]:
         "length_penalty": search.length_penalty,
         "max_length_ratio": search.max_length_ratio,
         "max_length_extra": search.max_length_extra,
+        **({"min_length": search.min_length} if search.min_length else {}),
         "stop": search.stop,
     }
 

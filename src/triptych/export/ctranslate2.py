@@ -51,6 +51,7 @@ def compare_ctranslate2(translator: Translator, folder: Path, lines: Sequence[st
         length_penalty=0.0,
         max_length_ratio=search.max_length_ratio,
         max_length_extra=search.max_length_extra,
+        min_length=search.min_length,
         stop=search.stop,
         n_best=1,
     )
@@ -60,7 +61,12 @@ def compare_ctranslate2(translator: Translator, folder: Path, lines: Sequence[st
     pieces = [tokenizer.pieces(ids, "src") for ids in sources]
     longest = int(unpenalised.limit(torch.tensor(max(map(len, sources)) + 1)))
     theirs = exported.translate_batch(
-        pieces, beam_size=unpenalised.beam_size, length_penalty=0, max_decoding_length=longest, max_batch_size=64
+        pieces,
+        beam_size=unpenalised.beam_size,
+        length_penalty=0,
+        min_decoding_length=unpenalised.min_length,
+        max_decoding_length=longest,
+        max_batch_size=64,
     )
     their_scores = exported.score_batch(pieces, [tokenizer.pieces(ids, "tgt") for ids in ours], max_batch_size=64)
     our_scores = translator.score_ids(sources, ours)

@@ -18,10 +18,10 @@ from triptych.reports.stored_run import StoredRun, TranslatedText, metric_names,
 
 SAME_TEXT = ("text", "sentences")
 """Entries of a test's result that runs must share before their scores stand in one table, beside the signatures."""
-SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra", "stop")
+SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra", "min_length", "stop")
 """Entries that they must share too, unless a study varies the search."""
-BEFORE = {"stop": "exact"}
-"""What the results of a version hold that did not store the entry."""
+BEFORE = {"stop": "exact", "min_length": 0}
+"""What an entry is in results that do not store it."""
 TOLERANCE = 1e-6
 """Points that a score may change by when it is computed again from the same text: rounding alone."""
 

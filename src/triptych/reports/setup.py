@@ -126,7 +126,7 @@ def _search(scores: Sequence[Mapping[str, object]]) -> str:
     """Return how many sentences were translated, and by which search."""
     return (
         f"{_sentences(scores)} sentences, beam {_values(scores, 'beam_size')}, "
-        f"length penalty {_penalties(scores)}{_stop(scores)}"
+        f"length penalty {_penalties(scores)}{_further(scores)}"
     )
 
 
@@ -174,10 +174,13 @@ def _budget(run: StoredRun) -> str:
     return ", ".join(parts)
 
 
-def _stop(scores: Sequence[Mapping[str, object]]) -> str:
-    """Return when the search of a sentence ended, empty if that was when no better translation could come."""
-    found = dict.fromkeys(str(score.get("stop", EXACT)) for score in scores)
-    return "" if list(found) == [EXACT] else f", search.stop={' or '.join(found)}"
+def _further(scores: Sequence[Mapping[str, object]]) -> str:
+    """Return the settings of a search that some run has changed, such as ``, search.stop=first``."""
+    text = ""
+    for key, default in (("min_length", 0), ("stop", EXACT)):
+        found = dict.fromkeys(str(score.get(key, default)) for score in scores)
+        text += "" if list(found) == [str(default)] else f", search.{key}={' or '.join(found)}"
+    return text
 
 
 def _penalties(scores: Sequence[Mapping[str, object]]) -> str:

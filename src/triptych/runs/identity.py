@@ -18,6 +18,9 @@ SHARED_VALUES = ("scale",)
 """Keys that other keys take their values from, and that nothing else reads."""
 DATA_LOCATION = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
+LATER_KEYS = {"search.min_length": 0, "validation.search.min_length": 0}
+"""Keys that came after runs had been identified without them, and the value of each that changes nothing. With it the
+key is left out, so that those runs keep their hashes."""
 SCORING = (
     "search",
     "search_tokens",
@@ -51,6 +54,11 @@ def config_hash(
     for key in (*NOT_IDENTIFYING, *SHARED_VALUES, *(f"data.{part}" for part in DATA_LOCATION), *leaving_out):
         *sections, last = key.split(".")
         functools.reduce(dict.__getitem__, sections, plain).pop(last, None)
+    for key, unused in LATER_KEYS.items():
+        *sections, last = key.split(".")
+        section = functools.reduce(lambda inner, name: inner.get(name, {}), sections, plain)
+        if section.get(last) == unused:
+            del section[last]
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
 

@@ -12,8 +12,8 @@ from triptych.runs.folder import RunFolder
 
 SEARCH = "triptych.decoding.search.Search"
 """The class of which ``NEW_KEYS`` are arguments; one of the user's own has the arguments that it has."""
-NEW_KEYS = {"stop": EXACT}
-"""Keys that runs of version 0.2.0 lack, with the values that do what that version did."""
+NEW_KEYS = {"stop": EXACT, "min_length": 0}
+"""Keys that older runs lack, with the values that do what was done then."""
 
 
 def scored_search(folder: RunFolder, search: DictConfig) -> DictConfig:

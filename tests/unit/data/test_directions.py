@@ -28,7 +28,9 @@ from triptych.training.callbacks.validation_bleu import ValidationBleu
 SEVERAL = ["fr-en", "en-de"]
 FR, EN, DE = 4, 5, 6
 """The tags of these directions."""
-GREEDY = Search(beam_size=1, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=5, stop="exact", n_best=1)
+GREEDY = Search(
+    beam_size=1, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=5, min_length=0, stop="exact", n_best=1
+)
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ class TableModel(HashModel):
 
 def make_search(**changes: object) -> Search:
     chosen = {"beam_size": 4, "length_penalty": 0.6, "max_length_ratio": 0.0, "max_length_extra": 4}
-    chosen |= {"stop": "exact", "n_best": 1}
+    chosen |= {"min_length": 0, "stop": "exact", "n_best": 1}
     return Search(**{**chosen, **changes})  # type: ignore[arg-type]
 
 
@@ -101,15 +101,19 @@ def next_log_probs(model: HashModel, source: list[int], prefix: list[int]) -> Te
     return logits[0].log_softmax(0)
 
 
-def exhaustive(model: HashModel, source: list[int], limit: int, alpha: float) -> list[tuple[list[int], float]]:
-    """Return all sequences that end in </s> or reach the limit, the best score first."""
+def exhaustive(
+    model: HashModel, source: list[int], limit: int, alpha: float, min_length: int = 0
+) -> list[tuple[list[int], float]]:
+    """Return all sequences that end in </s> after enough words or reach the limit, the best score first."""
     words = [i for i in range(model.table.shape[1]) if i not in (PAD, BOS, EOS)]
     after = {
         prefix: next_log_probs(model, source, list(prefix))
         for length in range(limit)
         for prefix in itertools.product(words, repeat=length)
     }
-    sequences = [(*prefix, EOS) for prefix in after] + list(itertools.product(words, repeat=limit))
+    sequences = [(*prefix, EOS) for prefix in after if len(prefix) >= min_length] + list(
+        itertools.product(words, repeat=limit)
+    )
     scored = []
     for sequence in sequences:
         log_prob = sum(float(after[sequence[:i]][token]) for i, token in enumerate(sequence))
@@ -118,11 +122,11 @@ def exhaustive(model: HashModel, source: list[int], limit: int, alpha: float) ->
     return sorted(scored, key=lambda found: -found[1])
 
 
-def greedy_loop(model: HashModel, source: list[int], limit: int) -> list[int]:
+def greedy_loop(model: HashModel, source: list[int], limit: int, min_length: int = 0) -> list[int]:
     pieces: list[int] = []
     while len(pieces) < limit:
         log_probs = next_log_probs(model, source, pieces)
-        log_probs[[PAD, BOS]] = -math.inf
+        log_probs[[PAD, BOS, *([EOS] if len(pieces) < min_length else [])]] = -math.inf
         token = int(log_probs.argmax())
         if token == EOS:
             break
@@ -131,7 +135,7 @@ def greedy_loop(model: HashModel, source: list[int], limit: int) -> list[int]:
 
 
 def beam_loop(
-    model: HashModel, source: list[int], limit: int, alpha: float, beam_size: int, stop: str = "exact"
+    model: HashModel, source: list[int], limit: int, alpha: float, beam_size: int, stop: str = "exact", minimum: int = 0
 ) -> list[tuple[list[int], float]]:
     live: list[tuple[float, list[int]]] = [(0.0, [])]
     finished = []
@@ -139,7 +143,8 @@ def beam_loop(
         candidates = []
         for log_prob, prefix in live:
             after = next_log_probs(model, source, prefix)
-            words = [token for token in range(len(after)) if token not in (PAD, BOS)]
+            refused = (PAD, BOS, EOS) if len(prefix) < minimum else (PAD, BOS)
+            words = [token for token in range(len(after)) if token not in refused]
             candidates += [(log_prob + float(after[token]), [*prefix, token]) for token in words]
         candidates.sort(key=lambda candidate: -candidate[0])
         for log_prob, tokens in candidates[:beam_size]:
@@ -158,22 +163,26 @@ def beam_loop(
     alpha=st.sampled_from([0.0, 0.6, 1.0, 2.0]),
     n_best=st.sampled_from([1, 3, 8]),
     limit=st.integers(1, 4),
+    min_length=st.integers(0, 5),
 )
-def test_a_wide_beam_equals_exhaustive_search(seed: int, alpha: float, n_best: int, limit: int) -> None:
+def test_a_wide_beam_equals_exhaustive_search(
+    seed: int, alpha: float, n_best: int, limit: int, min_length: int
+) -> None:
     model = HashModel(seed)
-    expected = exhaustive(model, [1, 4], limit, alpha)[:n_best]
-    wide = make_search(beam_size=200, length_penalty=alpha, max_length_extra=limit, n_best=n_best)
+    expected = exhaustive(model, [1, 4], limit, alpha, min_length)[:n_best]
+    settings_of = {"length_penalty": alpha, "max_length_extra": limit, "min_length": min_length, "n_best": n_best}
+    wide = make_search(beam_size=200, **settings_of)
     found = run(wide, model, [1, 4])
     assert [tokens for tokens, _ in found] == [tokens for tokens, _ in expected]
     assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=1e-4)
 
 
 @settings(max_examples=25)
-@given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.0, 1.0, 3.0]))
-def test_a_beam_of_one_is_greedy_search_whatever_the_penalty(seed: int, alpha: float) -> None:
+@given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.0, 1.0, 3.0]), min_length=st.integers(0, 6))
+def test_a_beam_of_one_is_greedy_search_whatever_the_penalty(seed: int, alpha: float, min_length: int) -> None:
     model = HashModel(seed, vocabulary=7)
-    found = run(make_search(beam_size=1, length_penalty=alpha, max_length_extra=9), model, [5])
-    assert found[0][0] == greedy_loop(model, [5], 9)
+    search = make_search(beam_size=1, length_penalty=alpha, max_length_extra=9, min_length=min_length)
+    assert run(search, model, [5])[0][0] == greedy_loop(model, [5], 9, min_length)
 
 
 def test_a_narrow_beam_finds_what_greedy_search_misses() -> None:
@@ -192,14 +201,17 @@ def test_a_narrow_beam_finds_what_greedy_search_misses() -> None:
     beam_size=st.integers(2, 4),
     n_best=st.integers(1, 2),
     stop=st.sampled_from(["exact", "first"]),
+    minimum=st.integers(0, 7),
 )
 def test_a_narrow_beam_equals_a_plain_loop_that_stops_when_it_may(
-    seed: int, alpha: float, beam_size: int, n_best: int, stop: str
+    seed: int, alpha: float, beam_size: int, n_best: int, stop: str, minimum: int
 ) -> None:
     """The loop runs to the limit, or until K hypotheses have finished; the search may also stop for want of hope."""
     model = HashModel(seed, vocabulary=8)
-    search = make_search(beam_size=beam_size, length_penalty=alpha, max_length_extra=6, stop=stop, n_best=n_best)
-    expected = beam_loop(model, [5, 6], 6, alpha, beam_size, stop)[:n_best]
+    search = make_search(
+        beam_size=beam_size, length_penalty=alpha, max_length_extra=6, min_length=minimum, stop=stop, n_best=n_best
+    )
+    expected = beam_loop(model, [5, 6], 6, alpha, beam_size, stop, minimum)[:n_best]
     found = run(search, model, [5, 6])
     assert [tokens for tokens, _ in found] == [tokens for tokens, _ in expected]
 
@@ -353,6 +365,7 @@ def test_a_diverged_model_is_an_error() -> None:
         ({"length_penalty": math.nan}, r"search\.length_penalty=nan"),
         ({"max_length_ratio": -1.0}, r"search\.max_length_ratio=-1\.0"),
         ({"max_length_extra": 0}, r"search\.max_length_extra=0"),
+        ({"min_length": -1}, r"search\.min_length=-1"),
     ],
 )
 def test_impossible_settings_are_refused(changes: dict[str, object], message: str) -> None:
@@ -367,4 +380,4 @@ def test_the_options_build_a_search(name: str, beam_size: int, alpha: float) -> 
     assert options.pop("_target_") == "triptych.decoding.search.Search"
     search = Search(**options)
     assert (search.beam_size, search.length_penalty, search.stop) == (beam_size, alpha, "exact")
-    assert (search.max_length_ratio, search.max_length_extra, search.n_best) == (1.0, 50, 1)
+    assert (search.max_length_ratio, search.max_length_extra, search.n_best, search.min_length) == (1.0, 50, 1, 0)

@@ -21,7 +21,7 @@ MODELS = ["rnn_luong", "transformer", "lm4mt"]
 
 def make_search(**changes: object) -> Search:
     chosen = {"beam_size": 1, "length_penalty": 0.6, "max_length_ratio": 0.0, "max_length_extra": 5}
-    chosen |= {"stop": "exact", "n_best": 1}
+    chosen |= {"min_length": 0, "stop": "exact", "n_best": 1}
     return Search(**{**chosen, **changes})  # type: ignore[arg-type]
 
 

@@ -20,8 +20,12 @@ from triptych.errors import UserError
 
 SOURCES = ["a cat sleeps", "", "the dog sees a bird", "  ", "a bird"]
 TARGETS = ["un chat dort", "rien", "le chien voit un oiseau", "", "un oiseau"]
-GREEDY = Search(beam_size=1, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=3, stop="exact", n_best=1)
-BEAM = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=3, stop="exact", n_best=3)
+GREEDY = Search(
+    beam_size=1, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=3, min_length=0, stop="exact", n_best=1
+)
+BEAM = Search(
+    beam_size=4, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=3, min_length=0, stop="exact", n_best=3
+)
 
 
 class Text:

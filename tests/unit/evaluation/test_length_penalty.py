@@ -22,6 +22,7 @@ def tuned_search(beam_size: int = 4) -> Search:
         length_penalty="tuned",
         max_length_ratio=1.0,
         max_length_extra=5,
+        min_length=0,
         stop="exact",
         n_best=1,
     )

@@ -18,7 +18,9 @@ from triptych.evaluation.metrics import Metric, MetricScore, corpus_scores, stan
 from triptych.evaluation.splits import Evaluation, check_metrics, evaluate_split, save_evaluation
 from triptych.runs.folder import RunFolder
 
-SEARCH = Search(beam_size=2, length_penalty=1.6, max_length_ratio=1.0, max_length_extra=5, stop="exact", n_best=1)
+SEARCH = Search(
+    beam_size=2, length_penalty=1.6, max_length_ratio=1.0, max_length_extra=5, min_length=0, stop="exact", n_best=1
+)
 SOURCES = ["un chat rouge dort", "un chien mange", "le chat"]
 REFERENCES = ["a red cat sleeps", "a dog eats here", "the cat"]
 CORPUS: Any = SimpleNamespace(

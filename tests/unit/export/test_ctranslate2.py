@@ -18,7 +18,9 @@ from triptych.export.ctranslate2 import compare_ctranslate2, to_ctranslate2
 
 pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
 LINES = ["a cat sees the dog", "the dogs sleep", "a bird"]
-SEARCH = Search(beam_size=3, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=5, stop="exact", n_best=1)
+SEARCH = Search(
+    beam_size=3, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=5, min_length=0, stop="exact", n_best=1
+)
 
 
 class Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from omegaconf import OmegaConf
 
 from triptych.config.composition import compose_run
 from triptych.runs.identity import SCORING, config_hash, display_overrides, identifying_overrides, short_label
@@ -30,6 +31,7 @@ def test_what_computes_the_same_is_the_same_run(override: str) -> None:
     [
         "search.length_penalty=tuned",
         "search.stop=first",
+        "search.min_length=2",
         "metric=[ter]",
         "metric.bleu.lowercase=true",
         "search=greedy",
@@ -56,11 +58,22 @@ def test_what_only_scores_shares_the_training(override: str) -> None:
         "strategy.kernels=reference",
         "checkpoint.keep=2",
         "validation.every=3",
+        "validation.search.min_length=2",
         "model.dropout=0.3",
     ],
 )
 def test_what_changes_the_training_makes_another(override: str) -> None:
     assert all(one != other for one, other in zip(hashes(override), hashes(), strict=True))
+
+
+def test_a_key_that_came_later_changes_no_hash_until_it_is_used() -> None:
+    """A run that was made before the key existed is found again."""
+    config = compose_run(SMOKE).config
+    older = OmegaConf.create(OmegaConf.to_container(config))
+    for section in (older.search, older.validation.search):
+        del section["min_length"]
+    assert config_hash(older, "text") == config_hash(config, "text")
+    assert hashes("search.min_length=0") == hashes()
 
 
 def test_the_text_and_the_reference_count() -> None:

@@ -30,7 +30,7 @@ def test_a_key_that_is_new_has_the_value_that_does_what_was_done(tmp_path: Path)
     folder, search = RunFolder(tmp_path), compose_train("scale=smoke", "search.stop=first").search
     assert scored_search(folder, search) == search
     with open_dict(search):
-        del search["stop"]
-        assert scored_search(folder, search) == {**search, "stop": "exact"}
+        del search["stop"], search["min_length"]
+        assert scored_search(folder, search) == {**search, "stop": "exact", "min_length": 0}
         search["_target_"] = "mine.Search"
     assert scored_search(folder, search) == search, "it takes what it takes"
