@@ -62,6 +62,21 @@ def test_seeds_that_have_had_other_budgets_are_refused(tmp_path: Path) -> None:
     main([str(tmp_path), "--unequal"])
 
 
+def test_runs_that_stopped_early_are_compared_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1")
+    main([str(tmp_path)])
+    assert "Stopped early" not in capsys.readouterr().out
+    change(other, "data", "token_stream", to="a shorter stream")
+    with pytest.raises(UserError, match="not trained on the same tokens"):
+        main([str(tmp_path)])
+    change(other, "stopped_early", to=True)
+    change(other, "train", "planned_steps", to=1200)
+    main([str(tmp_path)])
+    sentence = "Stopped early: 1 of 2 runs, after 100 of 1,200 steps, so budgets are not equal."
+    assert sentence in " ".join(capsys.readouterr().out.split())
+
+
 def test_equal_flops_are_noted_where_one_stream_begins_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

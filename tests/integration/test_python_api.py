@@ -34,6 +34,7 @@ def run(place: list[str]) -> triptych.Run:
 def test_a_run_and_what_it_gives(run: triptych.Run) -> None:
     assert run.folder.name == "first"
     assert run.result["train"]["steps"] == 2
+    assert "stopped_early" not in run.result
     assert "validation/loss" in run.metrics
     assert len(run.translate(["The dog sleeps.", ""])) == 2
     assert run.score(["The dog sleeps."], ["Le chien dort."])[0] < 0
@@ -129,6 +130,10 @@ def test_early_stopping_ends_a_training_for_good(place: list[str]) -> None:
     ]
     given = [*TINY, *place, *stop, "name=stopped", "budget.steps=8"]
     run = triptych.train(*given)
-    assert run.result["train"]["steps"] == 4
+    assert run.result["stopped_early"] is True
+    assert (run.result["train"]["steps"], run.result["train"]["planned_steps"]) == (4, 8)
     (run.folder / "result.json").unlink()
     assert triptych.train(*given).result["train"]["steps"] == 4
+    impatient = [one for one in given if not one.startswith("name=")] + ["checkpoint.average=3"]
+    with pytest.raises(UserError, match="early stopping with patience=1 may end after 2; raise its patience"):
+        triptych.train(*impatient)

@@ -22,6 +22,8 @@ SEARCH = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra",
 """Entries that they must share too, unless a study varies the search."""
 BEFORE = {"stop": "exact", "min_length": 0}
 """What an entry is in results that do not store it."""
+ENDED_EARLY = ("diverged", "stopped_early")
+"""Entries of a result that say that the training ended before its budget did."""
 TOLERANCE = 1e-6
 """Points that a score may change by when it is computed again from the same text: rounding alone."""
 
@@ -80,7 +82,7 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
     """Refuse finished runs of one seed that were not trained on the same tokens in the same order.
 
     Under a budget of FLOPs, the stream of one run may be the beginning of the other's, as may that of a run that
-    diverged and ended early. Runs of different seeds must have the same text, tokenizer, batches and budget.
+    ended early. Runs of different seeds must have the same text, tokenizer, batches and budget.
 
     Raises:
         UserError: two arms were trained on different tokens.
@@ -106,11 +108,11 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
 def share_stream(run: StoredRun, other: StoredRun) -> bool:
     """Return whether two runs saw the same batches in the same order, or began so under budgets of FLOPs.
 
-    A run that diverged and ended early need only have begun so.
+    A run that ended early, because it diverged or a callback stopped it, need only have begun so.
     """
     if stream_of(run) == stream_of(other):
         return True
-    ended_early = any((one.result or {}).get("diverged") for one in (run, other))
+    ended_early = any((one.result or {}).get(reason) for one in (run, other) for reason in ENDED_EARLY)
     return (ended_early or all(map(has_budget_of_flops, (run, other)))) and _streams_begin_alike(run, other)
 
 

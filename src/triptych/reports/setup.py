@@ -32,7 +32,8 @@ def in_short(rows: Sequence[ArmRow], study: Study) -> list[str]:
 
 def how_trained(runs: Sequence[StoredRun], study: Study) -> list[str]:
     """Return the budget, the batch, and whether the tokens were the same, as one string."""
-    found = [*_budgets(runs), *_tokens([run for run in runs if run.result], study).values()]
+    finished = [run for run in runs if run.result]
+    found = [*_budgets(runs), *_tokens(finished, study).values(), *_exceptions(finished).values()]
     return [f"Training: {' '.join(found)}"] if found else []
 
 
@@ -49,7 +50,7 @@ def set_up(runs: Sequence[StoredRun], study: Study) -> Table:
     finished = [run for run in runs if run.result]
     lines = [("seeds", ", ".join(map(str, seeds)))] if (seeds := _seeds(runs)) else []
     lines += [("training", sentence) for sentence in _budgets(runs)]
-    lines += _tokens(finished, study).items()
+    lines += [*_tokens(finished, study).items(), *_exceptions(finished).items()]
     adopted = sum("weights_of" in (run.result or {}) for run in finished)
     if adopted:
         lines.append(
@@ -155,6 +156,21 @@ def _tokens(finished: Sequence[StoredRun], study: Study) -> dict[str, str]:
         found["tokens"] = "The arms saw different tokens, on purpose."
     else:
         found["tokens"] = "The runs were NOT all trained on the same tokens in the same order (see result.json)."
+    return found
+
+
+def _exceptions(finished: Sequence[StoredRun]) -> dict[str, str]:
+    """Return which runs spent less than their budget."""
+    found = {}
+    if stopped := [run for run in finished if (run.result or {}).get("stopped_early")]:
+        trained = [(run.result or {})["train"] for run in stopped]
+        steps = [f"{count:,}" for count in sorted({one["steps"] for one in trained})]
+        after = steps[0] if len(steps) == 1 else f"{steps[0]} to {steps[-1]}"
+        planned = " or ".join(f"{count:,}" for count in sorted({one["planned_steps"] for one in trained}))
+        found["stopped early"] = (
+            f"Stopped early: {len(stopped)} of {len(finished)} runs, after {after} of {planned} steps, so budgets are "
+            "not equal."
+        )
     return found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from hydra.utils import instantiate
+from lightning.pytorch.callbacks import Callback, EarlyStopping
 from omegaconf import DictConfig
 
 from triptych.data.batching import unique_length_pairs
@@ -30,8 +33,13 @@ def check_lengths(config: DictConfig, parts: TrainingParts) -> None:
                 src = longest  # length of the source of the next hop, </s> counted as well
 
 
-def check_checkpoints(config: DictConfig, steps: int) -> None:
+def check_checkpoints(config: DictConfig, steps: int, callbacks: Sequence[Callback] = ()) -> None:
     """Check that a training of so many steps validates often enough to keep the checkpoints that are to be kept.
+
+    Args:
+        config: of the run.
+        steps: optimizer steps of its budget.
+        callbacks: that train it, of which one may stop it early.
 
     Raises:
         UserError: it does not.
@@ -43,3 +51,9 @@ def check_checkpoints(config: DictConfig, steps: int) -> None:
             f"checkpoint.keep={keep} needs as many validations, and {steps:,} steps with validation.every={every} make "
             f"{validations}; lower one of the two."
         )
+    for patience in (one.patience for one in callbacks if isinstance(one, EarlyStopping)):
+        if config.checkpoint.average > patience + 1:
+            raise UserError(
+                f"checkpoint.average={config.checkpoint.average} needs as many validations, and early stopping with "
+                f"patience={patience} may end after {patience + 1}; raise its patience, or lower checkpoint.average."
+            )

@@ -53,11 +53,14 @@ def training_result(
     branch = {"trunk": json.loads(path.read_text(encoding="utf-8"))} if (path := plan.folder.branch).exists() else {}
     other_code = started_by_other_code(plan.folder)
     vocabulary = parts.tokenizer.vocabulary
+    steps, planned = parts.module.global_step, parts.data.total_steps
+    stopped_early = steps < planned and not parts.module.diverged
     baseline = unigram_loss(parts.stores[TRAIN], parts.stores[VALIDATION], vocabulary.tgt_size)
     return {
         **_what_was_trained(plan, parts, seen),
         "train": {
-            "steps": parts.module.global_step,
+            "steps": steps,
+            **({"planned_steps": planned} if stopped_early else {}),
             **tokens,
             "compiled": compiled,
             **cost,
@@ -65,6 +68,7 @@ def training_result(
             "unigram_loss": baseline,
         },
         **({"diverged": True} if parts.module.diverged else {}),
+        **({"stopped_early": True} if stopped_early else {}),
         "versions": {**versions(), **({"started_by": other_code} if other_code else {})},
     }
 

@@ -147,10 +147,10 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     config, folder = plan.run_config.config, plan.folder
     parts = build_parts(config, plan.corpus, plan.reference)
     check_lengths(config, parts)
-    check_checkpoints(config, parts.data.total_steps)
     build_metrics(config.metric)  # a mistake in one is found now, and not after the training
     shared = trunk_steps(config, parts.data.total_steps)
     callbacks = build_callbacks(config, parts, folder)
+    check_checkpoints(config, parts.data.total_steps, callbacks)
     if shared:
         callbacks.append(KeepTrunk(folder, plan.trunk_hash, shared))
     trainer = build_trainer(
