@@ -77,6 +77,18 @@ def test_runs_that_stopped_early_are_compared_and_named(tmp_path: Path, capsys: 
     assert sentence in " ".join(capsys.readouterr().out.split())
 
 
+def test_runs_that_began_with_the_weights_of_another_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1")
+    main([str(tmp_path)])
+    assert "Fine-tuned" not in capsys.readouterr().out
+    change(other, "init", to={"run": "first", "training_hash": "0123abcd", "checkpoint": "best"})
+    main([str(tmp_path)])
+    assert "Fine-tuned: 1 of 2 runs began with the weights" in " ".join(capsys.readouterr().out.split())
+
+
 def test_equal_flops_are_noted_where_one_stream_begins_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -152,13 +152,16 @@ def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | N
 
 
 def quoted(override: str) -> str:
-    """Put each path in ``run=…`` into quotes, without which Hydra refuses a ``=`` in it. Commas separate paths."""
+    """Put each path in ``run=…`` and ``init=…`` into quotes, without which Hydra refuses a ``=`` in it.
+
+    Commas separate paths.
+    """
     key, equals, value = override.partition("=")
-    if not equals or key != "run" or not value or "'" in value or '"' in value:
+    if not equals or key not in ("run", "init") or value in ("", "null") or "'" in value or '"' in value:
         return override
     if value[0] == "[":
-        return f"run=[{','.join(repr(path.strip()) for path in value.strip('[]').split(','))}]"
-    return f"run={','.join(repr(path) for path in value.split(','))}"
+        return f"{key}=[{','.join(repr(path.strip()) for path in value.strip('[]').split(','))}]"
+    return f"{key}={','.join(repr(path) for path in value.split(','))}"
 
 
 def quoted_text(key: str, text: str) -> str:

@@ -166,6 +166,7 @@ class Train:
     batch: BatchSize = field(default_factory=BatchSize)
     validation: Validation = field(default_factory=Validation)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    init: str | None = None
     trainer: dict[str, Any] = field(default_factory=dict)
     search_tokens: int = MISSING
     log_every: int = MISSING

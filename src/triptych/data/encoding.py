@@ -18,7 +18,7 @@ from rich.progress import track
 from triptych.contract.vocabulary import SIDES
 from triptych.data.pairs import Pairs
 from triptych.data.ragged_array import RaggedArray, take_slices
-from triptych.data.tokenizer import Tokenizer
+from triptych.data.tokenizer import OWN, Tokenizer
 
 BLOCK_PAIRS = 20_000
 """Number of pairs encoded at a time. Python's lists of ids take about twenty times the memory of the arrays."""
@@ -66,7 +66,8 @@ class WordCacheEncoder:
     """Encode each distinct word once and join the cached ids into lines: the same ids, many times faster.
 
     SentencePiece learns no piece that crosses a space, so the pieces of a line are those of its words. This does not
-    hold for the unigram algorithm, which breaks ties by 32-bit sums over the whole line.
+    hold for the unigram algorithm, which breaks ties by 32-bit sums over the whole line, and need not hold for models
+    of the user's own.
     """
 
     def __init__(self, tokenizer: Tokenizer, side: str) -> None:
@@ -110,7 +111,7 @@ class PairEncoder:
     """Encode both sides of any range of pairs."""
 
     def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
-        encoder = LineEncoder if tokenizer.algorithm == "unigram" else WordCacheEncoder
+        encoder = LineEncoder if tokenizer.algorithm in ("unigram", OWN) else WordCacheEncoder
         self._sides = [(lines, encoder(tokenizer, side)) for lines, side in zip(pairs, SIDES, strict=True)]
 
     def __call__(self, start: int, stop: int) -> tuple[RaggedArray, RaggedArray]:

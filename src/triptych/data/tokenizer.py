@@ -35,6 +35,8 @@ SRC_TAG, TGT_TAG = 4, 5
 """Ids of the first two language tags in every vocabulary. With one direction: the source's and the target's."""
 
 ALGORITHMS = ("bpe", "unigram", "char")
+OWN = "own"
+"""What stands for the algorithm of a model that the user has trained (``own_tokenizer``)."""
 
 _SETTINGS_FILE = "tokenizer.json"
 
@@ -73,12 +75,12 @@ class Tokenizer:
 
     Attributes:
         name: name in tables, such as ``bpe-joint-8000``.
-        algorithm: one of ``ALGORITHMS``.
+        algorithm: one of ``ALGORITHMS``, or ``OWN``.
         fingerprint: hash of the settings and the training text, 16 hexadecimal digits.
         languages: source and target language, or all languages of several directions, in the order of their tags.
         joint: whether both sides share one vocabulary.
         samples: whether training draws segmentations at random.
-        lines: number of lines that the tokenizer was trained on.
+        lines: number of lines that the tokenizer was trained on; 0 where that is not known.
         vocabulary: sizes and tags, for the model.
     """
 

@@ -160,8 +160,13 @@ def _tokens(finished: Sequence[StoredRun], study: Study) -> dict[str, str]:
 
 
 def _exceptions(finished: Sequence[StoredRun]) -> dict[str, str]:
-    """Return which runs spent less than their budget."""
+    """Return which runs spent less than their budget, and which began with the weights of another one."""
     found = {}
+    if tuned := sum("init" in (run.result or {}) for run in finished):
+        found["fine-tuned"] = (
+            f"Fine-tuned: {tuned} of {len(finished)} runs began with the weights of another run (init in result.json), "
+            "whose training is part of no cost shown here."
+        )
     if stopped := [run for run in finished if (run.result or {}).get("stopped_early")]:
         trained = [(run.result or {})["train"] for run in stopped]
         steps = [f"{count:,}" for count in sorted({one["steps"] for one in trained})]

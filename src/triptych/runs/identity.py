@@ -12,13 +12,15 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from triptych.runs.contents import contents
+
 NOT_IDENTIFYING = ("name", "output", "cache", "logger", "study", "jobs")
 """Keys that change where a run is kept, how it is shown, and beside which others it runs, but not what it computes."""
 SHARED_VALUES = ("scale",)
 """Keys that other keys take their values from, and that nothing else reads."""
 DATA_LOCATION = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
-LATER_KEYS = {"search.min_length": 0, "validation.search.min_length": 0}
+LATER_KEYS: Mapping[str, Any] = {"init": None, "search.min_length": 0, "validation.search.min_length": 0}
 """Keys that came after runs had been identified without them, and the value of each that changes nothing. With it the
 key is left out, so that those runs keep their hashes."""
 SCORING = (
@@ -47,17 +49,23 @@ def config_hash(
         reference: configuration of the model whose size ``match`` copies.
         leaving_out: further keys to ignore. Without ``SCORING``, the hash identifies the training alone: runs that
             share it share their weights.
+
+    Raises:
+        UserError: ``init`` names no run.
     """
     plain: Any = OmegaConf.to_container(config, resolve=True)
     plain["data"]["fingerprint"] = data
     plain["reference"] = reference
+    for key, content in contents(config).items():
+        *sections, last = key.split(".")
+        functools.reduce(dict.__getitem__, sections, plain)[last] = content
     for key in (*NOT_IDENTIFYING, *SHARED_VALUES, *(f"data.{part}" for part in DATA_LOCATION), *leaving_out):
         *sections, last = key.split(".")
         functools.reduce(dict.__getitem__, sections, plain).pop(last, None)
     for key, unused in LATER_KEYS.items():
         *sections, last = key.split(".")
         section = functools.reduce(lambda inner, name: inner.get(name, {}), sections, plain)
-        if section.get(last) == unused:
+        if last in section and section[last] == unused:
             del section[last]
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 

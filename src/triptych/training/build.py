@@ -60,9 +60,10 @@ class TrainingParts:
     def report(self) -> list[str]:
         """Describe what was left out and what was built, a line each."""
         total, non_embedding = count_parameters(self.model)
+        lines = self.tokenizer.lines
         return [
             *self.stores[TRAIN].report,
-            f"tokenizer: {self.tokenizer.name}, trained on {self.tokenizer.lines:,} lines",
+            f"tokenizer: {self.tokenizer.name}" + (f", trained on {lines:,} lines" if lines else ""),
             f"model: {total:,} parameters, {non_embedding:,} without embeddings",
             *(f"match: {name}={size}" for name, size in self.sizes.items()),
         ]

@@ -16,6 +16,7 @@ from triptych.runs.folder import started_by_other_code
 from triptych.runs.versions import versions
 from triptych.training.build import TrainingParts
 from triptych.training.data_seen import DataSeen
+from triptych.training.initial_weights import describe_source
 from triptych.training.plan import RunPlan
 
 
@@ -67,6 +68,7 @@ def training_result(
             **branch,
             "unigram_loss": baseline,
         },
+        **({"init": describe_source(init)} if (init := plan.run_config.config.init) else {}),
         **({"diverged": True} if parts.module.diverged else {}),
         **({"stopped_early": True} if stopped_early else {}),
         "versions": {**versions(), **({"started_by": other_code} if other_code else {})},

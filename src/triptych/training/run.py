@@ -48,6 +48,7 @@ from triptych.training.callbacks.save_on_signal import TERMINATED
 from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of, explain_precision
 from triptych.training.distributed import is_rank_zero, ranks_started_by
+from triptych.training.initial_weights import take_weights
 from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
 from triptych.training.match import resized
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
@@ -146,6 +147,8 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     """Build, fit, record and score. Everything is built and checked before the run's folder is made."""
     config, folder = plan.run_config.config, plan.folder
     parts = build_parts(config, plan.corpus, plan.reference)
+    if config.init:
+        take_weights(parts, config.init)
     check_lengths(config, parts)
     build_metrics(config.metric)  # a mistake in one is found now, and not after the training
     shared = trunk_steps(config, parts.data.total_steps)

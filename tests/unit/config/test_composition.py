@@ -44,6 +44,8 @@ def test_a_program_of_hydra_s_own_is_left_as_it_is() -> None:
         ("run=[a=1/x, b]", "run=['a=1/x','b']"),
         ("run=['a=1/x',b]", "run=['a=1/x',b]"),
         ("run=", "run="),
+        ("init=lr=0.1/a", "init='lr=0.1/a'"),
+        ("init=null", "init=null"),
         ("split=test", "split=test"),
     ],
 )

@@ -1,0 +1,46 @@
+"""What a configuration names by a path, and what identifies it wherever it lies."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from triptych.errors import UserError
+from triptych.runs.folder import RunFolder, read_record
+
+FILES = ("tokenizer.model_file", "tokenizer.tgt_model_file")
+"""Keys that name a file, which is identified by its content."""
+INIT = "init"
+"""Key that names another run, which is identified by its training."""
+
+
+def contents(config: DictConfig) -> dict[str, str]:
+    """Return what stands in a run's identity for each key that names a file or another run.
+
+    A file that is missing is left to the class that wants to read it.
+
+    Raises:
+        UserError: there is no such run.
+    """
+    found = {}
+    for key in FILES:
+        path = Path(str(OmegaConf.select(config, key))).expanduser()
+        if path.is_file():
+            found[key] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    if run := config.get(INIT):
+        found[INIT] = read_record(source_run(run)).training_hash
+    return found
+
+
+def source_run(run: str) -> RunFolder:
+    """Return the folder of the run that ``init`` names.
+
+    Raises:
+        UserError: it is no run's.
+    """
+    folder = RunFolder(Path(run).expanduser())
+    if not folder.record.exists():
+        raise UserError(f"init={run} is no run folder (it has no run.json); give one that triptych made.")
+    return folder
