@@ -29,9 +29,19 @@ FLOORS = [
     {"__main__", "__init__"},
 ]
 ONLY_IN = {
-    "hydra": ("config", "runs/run", "evaluation/run", "training", "sweeps", "export/run", "commands"),
+    "hydra": (
+        "config",
+        "runs/run",
+        "evaluation/run",
+        "training",
+        "sweeps",
+        "reports/dashboard_plan",
+        "export/run",
+        "commands",
+    ),
     "lightning": ("config/validation", "training", "data/datamodule", "sweeps"),
     "wandb": ("training/loggers", "reports"),
+    "wandb_workspaces": ("reports/dashboard",),
 }
 HARDWARE = ("onednn", "mkldnn", "mallopt", "data_ptr", "sfc64")
 OLD_NAMES = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import hydra
 import pytest
+from conftest import ROOT
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
@@ -137,3 +138,17 @@ def test_early_stopping_ends_a_training_for_good(place: list[str]) -> None:
     impatient = [one for one in given if not one.startswith("name=")] + ["checkpoint.average=3"]
     with pytest.raises(UserError, match="early stopping with patience=1 may end after 2; raise its patience"):
         triptych.train(*impatient)
+
+
+def test_the_gradient_norm_that_is_logged_is_that_before_clipping(
+    place: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A callback of the examples computes it on its own."""
+    monkeypatch.syspath_prepend(ROOT / "examples" / "own_parts")
+    watched = ["callbacks=[gradient_norm]", "callbacks.gradient_norm.every=1", "log_every=1", "name=watched"]
+    small = ["trainer.gradient_clip_val=1e-3", "batch.accumulate=2", "model.dropout=0"]
+    run = triptych.train(*TINY, *place, *watched, *small, config_dir=ROOT / "examples" / "own_parts" / "conf")
+    printed = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines() if "gradient norm" in line]
+    logged = run.metrics["train/gradient_norm"].dropna().tolist()
+    assert logged == pytest.approx(printed, abs=0.005)
+    assert min(logged) > 0.1

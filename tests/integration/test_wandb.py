@@ -3,62 +3,33 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import triptych_process
+from offline_wandb import Record, configured, environment, history, read_back
 
 from triptych.training import loggers
-
-Record = dict[str, Any]
-
-
-def read_back(path: Path, environment: dict[str, str]) -> list[Record]:
-    """The records of a ``.wandb`` file, as ``wandb leet inspect`` prints them."""
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[Record]]]:
     """Two arms, of which one is scored with the weights of the other."""
     folder = tmp_path_factory.mktemp("wandb")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("WANDB_")}
-    environment |= {"HOME": str(folder), "NETRC": str(folder / "netrc")}
+    variables = {name: value for name, value in environment(folder).items() if name != "WANDB_MODE"}
     arguments = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
     told = ["logger=wandb", "log_every=1", *arguments, "search.beam_size=1,2"]
-    done = triptych_process("train", "-m", *told, cwd=folder, env=environment)
+    done = triptych_process("train", "-m", *told, cwd=folder, env=variables)
     assert done.returncode == 0, done.stderr
     paths = sorted((folder / "runs").glob("*/wandb/offline-run-*/*.wandb"))
-    return [(path, read_back(path, environment)) for path in paths]
+    return [(path, read_back(path, variables)) for path in paths]
 
 
 @pytest.fixture
 def logged(sweep: list[tuple[Path, list[Record]]]) -> tuple[Path, list[Record]]:
     """The arm that was trained."""
     return sweep[0]
-
-
-def history(records: list[Record]) -> dict[str, list[Any]]:
-    values: dict[str, list[Any]] = {}
-    for record in records:
-        for key, value in record.get("history", {}).get("item", {}).items():
-            values.setdefault(key, []).append(value)
-    return values
-
-
-def configured(records: list[Record]) -> dict[str, Any]:
-    config: dict[str, Any] = {}
-    for record in records:
-        for kind in ("run", "config"):
-            found = record.get(kind, {})
-            config |= found.get("config", {}).get("update", {}) if kind == "run" else found.get("update", {})
-    return config
 
 
 def test_the_arms_of_a_sweep_are_one_group(sweep: list[tuple[Path, list[Record]]]) -> None:
@@ -109,5 +80,6 @@ def test_the_file_holds_translations(logged: tuple[Path, list[Record]]) -> None:
 def test_a_run_that_goes_on_continues_its_dashboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wandb.login", lambda **_: False)
     told: dict[str, Any] = {"save_dir": str(tmp_path), "project": "p", "entity": None, "group": "g", "tags": []}
+    told |= {"job_type": "a", "log_checkpoint": False}
     first, again = (loggers.wandb_logger(**told) for _ in range(2))
     assert first.version == again.version is not None

@@ -32,7 +32,7 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
     for one in rest:
         if one.startswith("-") and one not in MULTIRUN:
             raise UserError(f"{one} is no option of {command}; it takes key=value, -m and --config-dir=FOLDER.")
-    configured = "train" if command == "forecast" else command
+    configured = "train" if command in ("forecast", "dashboard") else command
     with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders):
         yield rest
 

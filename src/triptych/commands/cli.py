@@ -12,6 +12,7 @@ COMMANDS = {
     "evaluate": "translate and score a split with a trained run",
     "translate": "translate standard input with a trained run",
     "attend": "draw the attention of trained runs over a sentence as a web page",
+    "dashboard": "describe the W&B workspace and report of a study, and publish them",
     "export": "write a trained run for another program, or to share it: format=ctranslate2|safetensors",
     "report": "print the table of the runs below a folder, and write it as Markdown, LaTeX, CSV and HTML",
 }

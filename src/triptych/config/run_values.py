@@ -10,20 +10,22 @@ from omegaconf import OmegaConf
 
 from triptych.errors import UserError
 
-NAMES = ("folder", "name", "sweep")
+NAMES = ("folder", "name", "sweep", "study", "arm")
 _known: ContextVar[Mapping[str, str | None] | None] = ContextVar("run values", default=None)
 
 
 @contextmanager
-def run_values(*, folder: str, name: str, sweep: str | None) -> Iterator[None]:
+def run_values(*, folder: str, name: str, sweep: str | None, study: str | None, arm: str) -> Iterator[None]:
     """Give ``${run:…}`` its values while loggers and callbacks are built.
 
     Args:
         folder: path of the run's folder.
         name: last part of that path.
         sweep: name that the runs of a sweep share; None for a single run.
+        study: name of the study, or else that of the sweep.
+        arm: overrides of the arm, without the seed; empty for a single run.
     """
-    before = _known.set({"folder": folder, "name": name, "sweep": sweep})
+    before = _known.set({"folder": folder, "name": name, "sweep": sweep, "study": study, "arm": arm})
     try:
         yield
     finally:

@@ -158,7 +158,7 @@ class Train:
     search: Any = MISSING
     metric: dict[str, Any] = field(default_factory=dict)
     callbacks: dict[str, Any] = field(default_factory=dict)
-    logger: Any = None
+    logger: dict[str, Any] = field(default_factory=dict)
     scale: Any = MISSING
     match: Any = None
     study: Study = field(default_factory=Study)

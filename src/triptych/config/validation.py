@@ -25,6 +25,8 @@ AUTO = "auto"
 """Value of ``jobs`` that lets the sweep choose."""
 BUILT = ("model", "data", "tokenizer", "loss", "search")
 """Groups whose option names the class that it configures."""
+LISTS = ("metric", "callbacks", "logger")
+"""Groups of which several options can be chosen, each under its name."""
 NO_METRIC = "metric=[] leaves nothing to score translations by; choose one, such as metric=[bleu]."
 OTHER_KEYS = {
     "max_steps": "budget",
@@ -160,8 +162,10 @@ def _check_targets(config: DictConfig) -> None:
             raise UserError(f"{key} has no _target_, the class that it configures; see the files of conf/{key}.")
     if not config.metric:
         raise UserError(NO_METRIC)
-    lists = [(f"{group}.{name}", node) for group in ("metric", "callbacks") for name, node in config[group].items()]
-    for key, node in [*lists, *([("logger", config.logger)] if config.logger else [])]:
+    if "_target_" in config.logger:
+        raise UserError("logger has a _target_ of its own; give each logger a name, as conf/logger/wandb.yaml does.")
+    lists = [(f"{group}.{name}", node) for group in LISTS for name, node in config[group].items()]
+    for key, node in lists:
         if not isinstance(node, DictConfig) or "_target_" not in node:
             raise UserError(f"{key} has no _target_, the class that it configures.")
 

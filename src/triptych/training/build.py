@@ -12,6 +12,7 @@ from typing import Any
 
 import lightning
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import CSVLogger, Logger
@@ -163,9 +164,23 @@ def fast_training(config: DictConfig) -> list[Callback]:
 
 
 def build_loggers(config: DictConfig, folder: RunFolder) -> list[Logger]:
-    """Build the loggers of a run, its CSV files first. A dashboard starts its run when it is built."""
+    """Build the loggers of a run, its CSV files first. A dashboard starts its run when it is built.
+
+    Raises:
+        UserError: a logger needs a package that is not installed.
+    """
     csv = CSVLogger(folder.path, name="metrics", flush_logs_every_n_steps=1)
-    return [csv, *([instantiate(config.logger)] if config.logger else [])]
+    return [csv, *(_build_logger(name, node) for name, node in config.logger.items())]
+
+
+def _build_logger(name: str, node: DictConfig) -> Logger:
+    try:
+        return instantiate(node)
+    except InstantiationException as error:
+        if not isinstance(cause := error.__cause__, ModuleNotFoundError):
+            raise
+        reason = " ".join(str(cause).split())
+        raise UserError(f"logger={name} needs a package that is not installed ({reason}).") from error
 
 
 def build_trainer(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import lightning
 import torch
+from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.strategies import FSDPStrategy
 from torch import Tensor
 from torch.optim import Optimizer
 from torchmetrics import MeanMetric
@@ -20,6 +23,7 @@ from triptych.contract.model import TranslationModel
 from triptych.training.data_seen import DataSeen
 from triptych.training.distributed import all_gather
 from triptych.training.loss import LossParts, TranslationLoss
+from triptych.training.spending import TOKENS, TOKENS_PER_SECOND, FlopCount, Spent
 
 Schedule = Callable[[int, int], float]
 logger = logging.getLogger(__name__)
@@ -40,6 +44,7 @@ class TranslationModule(lightning.LightningModule):
 
     Attributes:
         diverged: whether the loss is not a number any more. Training then ends.
+        peak: FLOP/s that all devices together can reach, of which dashboards show the share; None if it is not known.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class TranslationModule(lightning.LightningModule):
         self.tokenizer = tokenizer
         self.data_seen = DataSeen()
         self.diverged = False
+        self.peak: float | None = None
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric(nan_strategy=math.inf)  # a batch without a number makes the whole infinite
@@ -72,7 +78,9 @@ class TranslationModule(lightning.LightningModule):
         self._is_matrix = [parameter.dim() > 1 for parameter in model.parameters()]
         self._random: dict[str, Tensor] | None = None
         self._window: list[LossParts] = []
-        self._window_start = (0.0, 0)
+        self._window_start = self._spent = Spent()
+        self._flops = FlopCount(model)
+        self._gradient_norm: Tensor | None = None
 
     def configure_optimizers(self) -> Any:
         parameters = list(zip(self.model.parameters(), self._is_matrix, strict=True))
@@ -107,7 +115,7 @@ class TranslationModule(lightning.LightningModule):
         if self.global_rank:  # the weights were drawn alike on all ranks; dropout is not
             torch.manual_seed(torch.initial_seed() + self.global_rank)
         self._started = time.perf_counter() - self.seconds
-        self._window_start = (time.perf_counter(), self._tokens_of_all_ranks())
+        self._window_start = self._count_spent(self.seconds)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Restore the random state of the checkpoint, so that a resumed run draws the same dropout masks."""
@@ -126,31 +134,40 @@ class TranslationModule(lightning.LightningModule):
             self._wait()
         self.seconds = time.perf_counter() - self._started
 
+    def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
+        """Take the norm of the gradient before it is clipped, at the steps that are logged."""
+        if (self.global_step + 1) % self.log_every == 0 and not isinstance(self.trainer.strategy, FSDPStrategy):
+            gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+            self._gradient_norm = torch.nn.utils.get_total_norm(gradients)
+
     def _log_window(self) -> None:
         """Log the steps since the last line. Training waits for the device only here and when it pauses.
 
         Nothing is logged, and training ends, if the loss is not a number any more.
         """
         names = ("loss", "target_nll", "source_nll", "target_tokens", "source_tokens")
-        sums = dict(zip(names, self._sums(names), strict=True))
+        *of_window, norm = self._sums(names)
+        sums = dict(zip(names, of_window, strict=True))
         if not math.isfinite(sums["loss"]):
             self._end_diverged()
             return
-        tokens = self._tokens_of_all_ranks()
-        now = time.perf_counter()
+        spent = self._count_spent(time.perf_counter() - self._started)
+        rates = spent.rates_since(self._window_start, self.peak)
         values = {
             "train/loss": sums["loss"] * self.trainer.accumulate_grad_batches / len(self._window),
             "train/L_MT": sums["target_nll"] / max(1, sums["target_tokens"]),
             "train/lambda": self._lambda,
             "train/lr": self.schedule(self.global_step, self.total_steps),
-            "train/tokens_per_second": (tokens - self._window_start[1]) / (now - self._window_start[0]),
-            "train/tokens": float(tokens),
+            TOKENS_PER_SECOND: rates[TOKENS_PER_SECOND],
+            TOKENS: float(spent.tokens),
         }
+        if self._gradient_norm is not None:
+            values["train/gradient_norm"] = norm
         if sums["source_tokens"]:
             values["train/L_AE"] = sums["source_nll"] / sums["source_tokens"]
-        self.write(values)
+        self.write(values, rates)
         self._window.clear()
-        self._window_start = (now, tokens)
+        self._window_start = spent
 
     def _end_diverged(self) -> None:
         """End training after this step, and say why."""
@@ -164,14 +181,31 @@ class TranslationModule(lightning.LightningModule):
         """Return whether the losses of training and of the present validation are numbers. Collective."""
         return not self.diverged and math.isfinite(self.validation_loss.compute())
 
-    def _tokens_of_all_ranks(self) -> int:
-        """Count the source and target tokens of training so far. Collective: every rank must call it."""
-        tokens = torch.tensor(self.data_seen.tokens_src + self.data_seen.tokens_tgt, device=self.device)
-        return int(self.trainer.strategy.reduce(tokens, reduce_op="sum"))
+    def _count_spent(self, seconds: float) -> Spent:
+        """Count what training has cost so far, on all ranks. Collective: every rank must call it.
+
+        Args:
+            seconds: of training so far.
+        """
+        tokens = self.data_seen.tokens_src + self.data_seen.tokens_tgt
+        flops = self._flops(self.data_seen.pairs) if self._has_dashboards else 0
+        if self.trainer.world_size > 1:
+            own = torch.tensor([tokens, flops], dtype=torch.float64, device=self.device)
+            tokens, flops = map(int, self.trainer.strategy.reduce(own, reduce_op="sum").tolist())
+        self._spent = Spent(tokens, flops, seconds)
+        return self._spent
+
+    @property
+    def _has_dashboards(self) -> bool:
+        return any(not isinstance(logger, CSVLogger) for logger in self.loggers)
 
     def _sums(self, names: Sequence[str]) -> list[float]:
-        """Return the sums of some fields of ``LossParts`` over the logged steps and all ranks."""
+        """Return the sums of some fields of ``LossParts`` over the logged steps and all ranks; last, the gradient norm.
+
+        One transfer from the device brings them all.
+        """
         sums = [sum(getattr(parts, name) for parts in self._window) for name in names]
+        sums.append(0.0 if self._gradient_norm is None else self._gradient_norm / self.trainer.world_size)
         window = torch.stack([torch.as_tensor(x, dtype=torch.float32, device=self.device) for x in sums])
         return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
 
@@ -183,6 +217,8 @@ class TranslationModule(lightning.LightningModule):
     def on_validation_epoch_start(self) -> None:
         self._wait()
         self._paused = time.perf_counter()
+        if self._has_dashboards:
+            self._count_spent(self.seconds)
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         parts = self.loss(self.model(batch), batch.step_tokens, progress=1.0)
@@ -196,17 +232,22 @@ class TranslationModule(lightning.LightningModule):
         self.log("validation/loss", loss, logger=False)  # for the checkpoint that keeps the best
         self.write({"validation/loss": loss.item(), "validation/perplexity": loss.exp().item()})
 
-    def write(self, values: dict[str, float]) -> None:
-        """Write one line to every log, at this step. Lightning's own ``log`` would repeat it at later steps."""
+    def write(self, values: dict[str, float], further: Mapping[str, float] = MappingProxyType({})) -> None:
+        """Write one line to every log, at this step. Lightning's own ``log`` would repeat it at later steps.
+
+        Args:
+            values: of the line.
+            further: what dashboards alone get. They also get what training has cost by the last logged step or
+                validation, the axes along which they draw.
+        """
         self.latest.update(values)
+        shown = {**self._spent.axes(), **values, **further}
         for logger in self.loggers:
-            logger.log_metrics(values, step=self.global_step)
+            logger.log_metrics(values if isinstance(logger, CSVLogger) else shown, step=self.global_step)
 
     def on_validation_end(self) -> None:
         """Leave the time of validation out of training time."""
-        paused = time.perf_counter() - self._paused
-        self._window_start = (self._window_start[0] + paused, self._window_start[1])
-        self._started += paused
+        self._started += time.perf_counter() - self._paused
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["tokenizer"] = self.tokenizer

@@ -14,7 +14,7 @@ from triptych.data.corpus import Corpus
 from triptych.errors import UserError
 from triptych.files import require_folder
 from triptych.runs.folder import FORMAT, RunFolder, RunRecord, find_run, read_record
-from triptych.runs.identity import BUDGET, SCORING, config_hash, plain_name
+from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides, plain_name
 from triptych.runs.versions import versions
 from triptych.training.match import reference_model
 
@@ -43,6 +43,17 @@ class RunPlan:
     folder: RunFolder
     sweep: str | None
     label: str | None
+
+    @property
+    def arm(self) -> str:
+        """Overrides by which the run differs from others of its study and scale, without the seed."""
+        shown = display_overrides(self.run_config.overrides)
+        return " ".join(one for one in shown if not one.startswith(("seed=", "scale=", "experiment=")))
+
+    @property
+    def group(self) -> str | None:
+        """Name that dashboards gather the run's study under: the study's, or else that of its sweep."""
+        return self.run_config.config.study.name or self.sweep
 
     @property
     def record(self) -> RunRecord:

@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 
 from triptych import kernels
 from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
+from triptych.accounting.peaks import peak_flops
 from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
 from triptych.config.search_path import own_folders
@@ -49,7 +50,7 @@ from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of, explain_precision
 from triptych.training.distributed import is_rank_zero, ranks_started_by
 from triptych.training.initial_weights import take_weights
-from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
+from triptych.training.loggers import begin_dashboards, close_loggers, log_result, log_scores
 from triptych.training.match import resized
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.result import training_result
@@ -89,7 +90,7 @@ def train_run(
         on_start(folder)
         if other_code:
             logger.info("%s was started by other code; give another output=… to train it from the start.", folder.path)
-        values = run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep)
+        values = run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep, study=plan.group, arm=plan.arm)
         with values, kernels.use(run_config.config.strategy.kernels):
             _train_or_share(plan)
     logger.info("result: %s", folder.result)
@@ -247,12 +248,14 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
     folder = plan.folder
     if trainer.is_global_zero:
         _describe(plan, parts)
-    for log in trainer.loggers:
-        log.log_hyperparams(dashboard_settings(plan))
+    begin_dashboards(trainer.loggers, plan)
     if (resume := checkpoints.newest_state(folder)) is not None:
         parts.data.first_step = checkpoints.step_of(resume)
         logger.info("going on from step %s", f"{parts.data.first_step:,}")
     device = trainer.strategy.root_device
+    if len(trainer.loggers) > 1:  # dashboards show the share of the peak
+        peak = peak_flops(device, str(plan.run_config.config.strategy.precision))[0]
+        parts.module.peak = peak * trainer.world_size
     reset_peak_memory(device)
     try:
         trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
@@ -293,3 +296,4 @@ def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) ->
     write_json(folder.result, {**result, **scores})
     for dashboard in trainer.loggers[1:]:
         log_scores(dashboard, scores["test"])
+        log_result(dashboard, folder)

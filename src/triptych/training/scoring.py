@@ -24,7 +24,7 @@ from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, write_json, write_record
 from triptych.runs.run import Run, load
 from triptych.training.build import build_loggers
-from triptych.training.loggers import close_loggers, dashboard_settings, log_scores
+from triptych.training.loggers import begin_dashboards, close_loggers, log_result, log_scores
 from triptych.training.plan import RunPlan
 
 logger = logging.getLogger(__name__)
@@ -120,9 +120,10 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         scores = score_training(result, config, copied, plan.corpus, device)
         write_json(copied.result, {**result, **own, **scores})
     loggers = build_loggers(config, folder)[1:]
+    begin_dashboards(loggers, plan, weights_of=trained.path.name)
     for dashboard in loggers:
-        dashboard.log_hyperparams({**dashboard_settings(plan), "weights_of": trained.path.name})
         log_scores(dashboard, scores["test"])
+        log_result(dashboard, folder)
     close_loggers(loggers, "success")
 
 

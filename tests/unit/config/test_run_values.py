@@ -14,7 +14,7 @@ def test_values_are_known_only_within_a_run() -> None:
     run_values.register()
     config = OmegaConf.create({"logger": {"save_dir": "${run:folder}", "group": "${run:sweep}"}})
     assert config.logger.save_dir == "${run:folder}"
-    with run_values.run_values(folder="runs/a", name="a", sweep=None):
+    with run_values.run_values(folder="runs/a", name="a", sweep=None, study="s", arm="model=rnn"):
         assert OmegaConf.to_container(config, resolve=True) == {"logger": {"save_dir": "runs/a", "group": None}}
     assert config.logger.save_dir == "${run:folder}"
 

@@ -20,7 +20,7 @@ from triptych.training.module import TranslationModule
 
 
 class ValidationBleu(Callback):
-    """Translate the validation set at every n-th validation, log BLEU, and show some translations on a dashboard.
+    """Translate the validation set at every n-th validation, log BLEU and chrF, and show some translations.
 
     The ranks share the sentences between them.
 
@@ -65,13 +65,14 @@ class ValidationBleu(Callback):
             pl_module.log("validation/bleu", 0.0, logger=False)
             return
         hypotheses = self._translate(trainer, pl_module)
-        bleu = corpus_scores(hypotheses, self.lines[1])["bleu"]
-        pl_module.log("validation/bleu", bleu, logger=False)  # read by the checkpoint that keeps the best
-        pl_module.write({"validation/bleu": bleu})
+        scores = corpus_scores(hypotheses, self.lines[1])
+        pl_module.log("validation/bleu", scores["bleu"], logger=False)  # read by the checkpoint that keeps the best
+        pl_module.write({"validation/bleu": scores["bleu"], "validation/chrf": scores["chrf"]})
         samples = [list(row) for row in zip(*self.lines, hypotheses, strict=True)][: self.samples]
         for logger in trainer.loggers:
             if isinstance(logger, WandbLogger):
-                logger.log_text("validation/samples", ["source", "reference", "translation"], samples)
+                columns = ["source", "reference", "translation"]
+                logger.log_text("validation/samples", columns, samples, step=trainer.global_step)
 
     def _translate(self, trainer: lightning.Trainer, module: TranslationModule) -> list[str]:
         """Translate this rank's sentences and gather those of the others."""
