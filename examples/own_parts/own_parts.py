@@ -1,4 +1,4 @@
-"""A model and a callback of one's own. `conf/` makes them options of the command line."""
+"""A model, a callback and a metric of one's own. `conf/` makes them options of the command line."""
 
 from lightning.pytorch.callbacks import Callback
 from torch import nn
@@ -7,6 +7,7 @@ from triptych.contract.batch import Prediction
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import PAD
+from triptych.evaluation.metrics import MetricScore
 
 
 class BagOfWords(TranslationModel):
@@ -58,3 +59,13 @@ class GradientNorm(Callback):
         if trainer.global_step % self.every == 0:
             norm = sum(float(p.grad.norm()) ** 2 for p in module.parameters() if p.grad is not None) ** 0.5
             print(f"step {trainer.global_step}: gradient norm {norm:.2f}")
+
+
+class LengthRatio:
+    """Words of the translations for each word of the references."""
+
+    name = "length ratio"
+
+    def score(self, hypotheses, references, sources):
+        ours, theirs = (sum(len(line.split()) for line in lines) for lines in (hypotheses, references))
+        return MetricScore(ours / theirs, "length_ratio|tok:spaces")  # tables hold scores of one signature only

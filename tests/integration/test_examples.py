@@ -43,6 +43,7 @@ def test_compare_architectures(tmp_path: Path) -> None:
 def test_own_parts(tmp_path: Path) -> None:
     output = example("own_parts/train.py", tmp_path)
     assert "gradient norm" in output
+    assert "length ratio" in output
     assert "bag_of_words" in output
     assert (tmp_path / "runs" / "own_parts" / "bag" / "result.json").exists()
 

@@ -18,6 +18,12 @@ from sacrebleu.metrics.ter import TER
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.evaluation.checks import require_equal_counts
 
+BY_LANGUAGE = "language"
+"""Value of ``metric.bleu.tokenize`` that leaves the choice to the target language."""
+TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+"""sacreBLEU's tokenisation for languages that are written without spaces, or whose words it cuts up."""
+OTHER_LANGUAGES = "13a"
+
 
 @dataclass(frozen=True)
 class MetricScore:
@@ -68,7 +74,8 @@ class Bleu:
     """Corpus BLEU, 0 to 100.
 
     Args:
-        tokenize: sacreBLEU's tokenisation, such as ``13a``, ``intl``, ``zh`` or ``char``.
+        tokenize: sacreBLEU's tokenisation, such as ``13a``, ``intl``, ``zh`` or ``char``; or ``language``, that of the
+            target language: ``zh``, ``ja-mecab``, ``ko-mecab``, and ``13a`` for all others.
         lowercase: whether to ignore case.
 
     Raises:
@@ -78,8 +85,10 @@ class Bleu:
     name = "BLEU"
 
     def __init__(self, *, tokenize: str, lowercase: bool) -> None:
-        require_one_of(sorted(BLEU.TOKENIZERS), "metric.bleu", tokenize=tokenize)
+        require_one_of([*sorted(BLEU.TOKENIZERS), BY_LANGUAGE], "metric.bleu", tokenize=tokenize)
         self._settings: dict[str, Any] = {"tokenize": tokenize, "lowercase": lowercase}
+        if tokenize == BY_LANGUAGE:
+            return
         try:
             BLEU(**self._settings)
         except (ImportError, RuntimeError) as error:
@@ -88,6 +97,21 @@ class Bleu:
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
         return bleu_score(BLEU(**self._settings), hypotheses, references)
+
+    def for_languages(self, languages: Sequence[str]) -> Metric:
+        """Return the metric for lines whose target languages are these, one for each line.
+
+        Raises:
+            UserError: ``language`` means several tokenisations for these lines, or one that is not installed.
+        """
+        if self._settings["tokenize"] != BY_LANGUAGE:
+            return self
+        found = sorted({TOKENIZERS.get(language, OTHER_LANGUAGES) for language in languages})
+        if len(found) != 1:
+            raise UserError(
+                f"metric.bleu.tokenize={BY_LANGUAGE} means {' and '.join(found)} for this text; choose one of them."
+            )
+        return Bleu(**{**self._settings, "tokenize": found[0]})
 
 
 class ChrF:

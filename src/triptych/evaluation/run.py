@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from triptych.data.corpus import Corpus
 from triptych.decoding.choices import EXACT
 from triptych.errors import UserError
 from triptych.evaluation.length_penalty import choose_length_penalty
-from triptych.evaluation.metrics import Metric
+from triptych.evaluation.metrics import Metric, for_languages
 from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
 from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.runs.run import Run
@@ -47,6 +48,16 @@ def build_metrics(metric: DictConfig) -> dict[str, Metric]:
     metrics = {str(name): instantiate(node) for name, node in metric.items()}
     check_metrics(metrics)
     return metrics
+
+
+def check_languages(metrics: Mapping[str, Metric], corpus: Corpus) -> None:
+    """Check before training that the metrics can score the test sets' languages.
+
+    Raises:
+        UserError: one cannot, as one whose tokenisation is not installed.
+    """
+    for test_set in corpus.test_names:
+        for_languages(metrics, [route[-1] for route, _ in corpus.sections[test_set]])
 
 
 def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, search_tokens: int) -> RunEvaluation:

@@ -21,7 +21,7 @@ from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
 from triptych.config.search_path import own_folders
 from triptych.errors import UserError
-from triptych.evaluation.run import build_metrics
+from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
 from triptych.files import remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
@@ -151,7 +151,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     if config.init:
         take_weights(parts, config.init)
     check_lengths(config, parts)
-    build_metrics(config.metric)  # a mistake in one is found now, and not after the training
+    check_languages(build_metrics(config.metric), plan.corpus)  # a mistake is found now, and not after the training
     shared = trunk_steps(config, parts.data.total_steps)
     callbacks = build_callbacks(config, parts, folder)
     check_checkpoints(config, parts.data.total_steps, callbacks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import sacrebleu
 from conftest import ROOT
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
@@ -22,6 +24,7 @@ from triptych.evaluation.metrics import (
     MetricScore,
     Ter,
     corpus_scores,
+    for_languages,
     score_corpus,
     standard_metrics,
 )
@@ -166,3 +169,36 @@ def test_unequal_or_no_lines_are_refused() -> None:
         score_corpus(standard_metrics(), HYPOTHESES, REFERENCES, REFERENCES[:2])
     with pytest.raises(ValueError, match="at least one"):
         corpus_scores([], [])
+
+
+@pytest.mark.parametrize(
+    ("language", "tokenization", "ours", "theirs"),
+    [
+        ("zh", "zh", "他每天早上在公园里跑步。", "他每天早上都在公园里跑步。"),
+        ("de", "13a", "Der Hund schläft, hier.", "Der Hund schläft hier."),
+    ],
+)
+def test_the_target_language_chooses_the_tokenization(language: str, tokenization: str, ours: str, theirs: str) -> None:
+    chosen = for_languages({"bleu": Bleu(tokenize="language", lowercase=False)}, [language])["bleu"]
+    found = chosen.score([ours], [theirs], [""])
+    expected = Bleu(tokenize=tokenization, lowercase=False).score([ours], [theirs], [""])
+    assert found == expected
+    assert f"|tok:{tokenization}|" in found.signature
+    assert 0 < found.score < 100
+    assert sacrebleu.corpus_bleu([ours], [[theirs]], tokenize=tokenization).score == found.score
+
+
+def test_a_given_tokenization_holds_for_every_language_and_text_of_two_kinds_has_none() -> None:
+    given = Bleu(tokenize="13a", lowercase=False)
+    assert for_languages({"bleu": given}, ["zh", "de"])["bleu"] is given
+    with pytest.raises(UserError, match=r"tokenize=language means 13a and zh for this text; choose one"):
+        Bleu(tokenize="language", lowercase=False).for_languages(["zh", "de"])
+    assert Bleu(tokenize="language", lowercase=False).for_languages(["fr", "de"]) is not None
+
+
+@pytest.mark.parametrize(("language", "package"), [("ja", "MeCab"), ("ko", "mecab_ko")])
+def test_a_tokenization_that_is_not_installed_is_named(language: str, package: str) -> None:
+    if importlib.util.find_spec(package):
+        pytest.skip(f"{package} is installed")
+    with pytest.raises(UserError, match=rf"tokenize={language}-mecab cannot be used here"):
+        Bleu(tokenize="language", lowercase=False).for_languages([language])
