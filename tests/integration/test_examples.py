@@ -40,6 +40,14 @@ def test_compare_architectures(tmp_path: Path) -> None:
     assert "lm4mt" in output.splitlines()[-1]
 
 
+def test_tune_with_optuna(tmp_path: Path) -> None:
+    pytest.importorskip("optuna", reason="the extra 'tuning' is not installed")
+    output = example("tune_with_optuna.py", tmp_path)
+    losses = [float(line.split()[-1]) for line in output.splitlines() if line.startswith("trial")]
+    assert len(losses) == 4
+    assert float(output.splitlines()[-1].split()[-1]) == pytest.approx(min(losses), abs=1e-4)
+
+
 def test_own_parts(tmp_path: Path) -> None:
     output = example("own_parts/train.py", tmp_path)
     assert "gradient norm" in output
