@@ -70,4 +70,8 @@ def test_what_does_not_fit_is_one_sentence(place: Path, source: triptych.Run) ->
     ):  # fmt: skip
         with pytest.raises(UserError, match=words):
             train(place, "name=refused", *overrides)
+    with pytest.raises(UserError, match=r"model_file=(\S+/joint\.model)\)") as refused:
+        train(place, "init=demo:transformer")
+    file = str(refused.value).partition("model_file=")[2].rstrip(").")
+    assert Path(file).is_file(), "what the sentence tells to do can be done"
     assert not (place / "runs" / "refused").exists(), "it was found before training"

@@ -8,6 +8,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.errors import UserError
+from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_record
 
 FILES = ("tokenizer.model_file", "tokenizer.tgt_model_file")
@@ -35,12 +36,12 @@ def contents(config: DictConfig) -> dict[str, str]:
 
 
 def source_run(run: str) -> RunFolder:
-    """Return the folder of the run that ``init`` names.
+    """Return the folder of the run that ``init`` names, as ``demo:NAME`` or by its folder.
 
     Raises:
         UserError: it is no run's.
     """
-    folder = RunFolder(Path(run).expanduser())
+    folder = RunFolder(locate_run(run))
     if not folder.record.exists():
         raise UserError(f"init={run} is no run folder (it has no run.json); give one that triptych made.")
     return folder

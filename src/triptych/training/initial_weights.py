@@ -10,7 +10,7 @@ from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
 from triptych.runs.contents import source_run
 from triptych.runs.folder import read_record
-from triptych.runs.run import load
+from triptych.runs.run import Run, load
 from triptych.training.build import TrainingParts
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ def take_weights(parts: TrainingParts, run: str) -> None:
     if not _same_vocabulary(source.tokenizer, parts.tokenizer):
         raise UserError(
             f"init={run} has another vocabulary than this run would have: take its tokenizer along "
-            f"({_tokenizer_of(source.tokenizer, run)})."
+            f"({_tokenizer_of(source)})."
         )
     theirs, ours = source.model.state_dict(), parts.model.state_dict()
     for name in [*theirs, *ours]:
@@ -57,10 +57,10 @@ def _same_vocabulary(one: Tokenizer, other: Tokenizer) -> bool:
     return all(one.vocabulary_pieces(side) == other.vocabulary_pieces(side) for side in SIDES)
 
 
-def _tokenizer_of(tokenizer: Tokenizer, run: str) -> str:
-    """Return the overrides that give a run the tokenizer of another one."""
-    folder = f"{run}/tokenizer"
-    if tokenizer.joint:
+def _tokenizer_of(run: Run) -> str:
+    """Return the overrides that give another run the tokenizer of this one."""
+    folder = run.files.tokenizer
+    if run.tokenizer.joint:
         return f"tokenizer=own tokenizer.model_file={folder}/joint.model"
     files = f"tokenizer.model_file={folder}/src.model tokenizer.tgt_model_file={folder}/tgt.model"
     return f"tokenizer=own tokenizer.joint=false {files}"
