@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import re
@@ -213,6 +214,13 @@ def read_sentences(archive: Path, test_set: str = "toy") -> list[dict[str, Any]]
 def write_sentences(archive: Path, sentences: Sequence[dict[str, Any]], test_set: str = "toy") -> None:
     with gzip.open(archive / "translations" / f"{test_set}.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(one)}\n" for one in sentences)
+
+
+def unpacked(page: str, name: str) -> str:
+    """What a report's page carries compressed under a name: ``plotly``, ``figures`` or ``translations-data``."""
+    found = re.search(rf'<script type="application/gzip" id="{name}">(.*?)</script>', page)
+    assert found, f"the page has no {name}"
+    return gzip.decompress(base64.b64decode(found[1])).decode()
 
 
 class Resources(HTMLParser):

@@ -44,6 +44,8 @@ from triptych.reports.study import Study, find_study, subfolders
 from triptych.reports.study_page import write_tables
 from triptych.reports.summary import summarize
 from triptych.reports.table import Table
+from triptych.reports.translations import TranslatedSet, translated_sets
+from triptych.reports.translations_data import page_data
 from triptych.runs.measured_speeds import MeasuredSpeeds, read_speeds
 from triptych.sweeps.arms import LEFT_OUT, Arm
 
@@ -222,10 +224,15 @@ class Report:
             drawn.insert(0, (f"{self._grid.measure.title} by {self._grid.grid.column}", figures.over_grid(self._grid)))
         return [(title, figure) for title, figure in drawn if figure]
 
+    @cached_property
+    def translations(self) -> list[TranslatedSet]:
+        """The test sets with the translations of all arms, as DataFrames."""
+        return translated_sets(self.rows)
+
     @property
     def page(self) -> str:
         """The report as one HTML page, whose links start from ``folder``."""
-        return build_page(self.tables, self.figures, figures.colours(self.rows), self.folder)
+        return self._page(self.folder)
 
     def write(self, folder: str | Path | None = None) -> Path:
         """Write ``report.md``, ``report.tex``, ``report.csv`` and ``report.html``, and return the path of the last.
@@ -241,13 +248,18 @@ class Report:
             "report.md": formats.to_markdown(self.tables, home),
             "report.tex": latex.to_latex(self._summary),
             "report.csv": formats.to_frame(self.rows, self.published).to_csv(index=False),
-            "report.html": build_page(self.tables, self.figures, figures.colours(self.rows), home),
+            "report.html": self._page(home),
         }
         for name, text in files.items():
             with replacing(home / name) as beside:
                 beside.write_text(text, encoding="utf-8")
         write_tables(home, self._page_tables())
         return home / "report.html"
+
+    def _page(self, home: Path) -> str:
+        colours, sets = figures.colours(self.rows), self.translations
+        data = page_data(sets, self.rows, colours, self.study.reference) if sets else None
+        return build_page(self.tables, self.figures, colours, home, data)
 
     def _page_tables(self) -> dict[str, Table | None]:
         """Return the tables that pages may show, by the names of their marks."""

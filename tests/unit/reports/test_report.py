@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
-from made_runs import Resources, change, make_run, make_unfinished, rows_of, scores
+from made_runs import Resources, change, make_run, make_unfinished, rows_of, scores, unpacked
 
 import triptych
 from triptych.commands.report import main
@@ -238,9 +238,11 @@ def test_the_page_needs_nothing_else_and_leads_to_the_runs(tmp_path: Path) -> No
     page = Resources(text)
     assert page.loaded == []
     assert set(page.links) == {"model_rnn-%3Cscript%3Ealert%281%29-note_50%25-0123abcd/"}
-    assert text.count("plotly.js v") == 1
+    assert unpacked(text, "plotly").count("plotly.js v") == 1
+    (figure,) = (one for one in json.loads(unpacked(text, "figures")) if len(one["data"][0]["y"]) == 2)
+    assert figure["data"][0]["y"] == [2.5, 2.0]
     assert "Validation loss (nats a token)" in page.words
-    assert page.scripts == 4, "plotly, two figures, the repainting; none from a label"
+    assert page.scripts == 3, "plotly, the figures, the page's own; none from a label"
     assert sorted(path.name for path in runs.glob("report*")) == [
         f"report.{suffix}" for suffix in ("csv", "html", "md", "tex")
     ]
