@@ -33,7 +33,7 @@ def open_page(address: str, width: int = 1280, colour_scheme: str = "light") -> 
         page.goto(address)
         yield page
         browser.close()
-    assert not mistakes
+    assert mistakes == []
 
 
 def _is_foreign(url: str, origin: str) -> bool:

@@ -23,7 +23,7 @@ FLOORS = [
     {"evaluation"},
     {"training"},
     {"sweeps"},
-    {"reports", "export"},
+    {"reports", "export", "serving"},
     {"api"},
     {"commands"},
     {"__main__", "__init__"},
@@ -42,6 +42,8 @@ ONLY_IN = {
     "lightning": ("config/validation", "training", "data/datamodule", "sweeps"),
     "wandb": ("training/loggers", "reports"),
     "wandb_workspaces": ("reports/dashboard",),
+    "fastapi": ("serving",),
+    "uvicorn": ("serving",),
 }
 HARDWARE = ("onednn", "mkldnn", "mallopt", "data_ptr", "sfc64")
 OLD_NAMES = {

@@ -211,6 +211,24 @@ class Attend:
 
 
 @dataclass
+class Serve:
+    """conf/serve.yaml. ``run`` is text or a list of texts."""
+
+    run: Any = MISSING
+    host: str = MISSING
+    port: int = MISSING
+    src: str | None = MISSING
+    tgt: str | None = MISSING
+    checkpoint: str | None = MISSING
+    device: str = MISSING
+    beam_size: int | None = MISSING
+    n_best: int = MISSING
+    search_tokens: int = MISSING
+    max_length: int = MISSING
+    queue: int = MISSING
+
+
+@dataclass
 class Evaluate:
     """conf/evaluate.yaml."""
 
@@ -241,7 +259,7 @@ def register() -> None:
     run_values.register()
     search_path.register()
     store = ConfigStore.instance()
-    for node in (Train, Translate, Attend, Evaluate, Export):
+    for node in (Train, Translate, Attend, Serve, Evaluate, Export):
         store.store(name=f"{node.__name__.lower()}_schema", node=node)
 
 

@@ -61,7 +61,7 @@ class Search:
         stop: str,
         n_best: int,
     ) -> None:
-        _require("beam_size", beam_size, isinstance(beam_size, int) and beam_size >= 1, "an integer of at least 1")
+        _require_beam(beam_size, n_best)
         valid_penalty = length_penalty == TUNED or _is_non_negative(length_penalty)
         _require("length_penalty", length_penalty, valid_penalty, f"a number of at least 0, or {TUNED}")
         _require("max_length_ratio", max_length_ratio, _is_non_negative(max_length_ratio), "a number of at least 0")
@@ -70,8 +70,6 @@ class Search:
         valid_minimum = isinstance(min_length, int) and min_length >= 0
         _require("min_length", min_length, valid_minimum, "an integer of at least 0")
         _require("stop", stop, stop in (EXACT, FIRST), f"{EXACT} or {FIRST}")
-        valid_n_best = isinstance(n_best, int) and 1 <= n_best <= beam_size
-        _require("n_best", n_best, valid_n_best, f"an integer from 1 to search.beam_size={beam_size}")
         self.beam_size = beam_size
         self.length_penalty = length_penalty
         self.max_length_ratio = max_length_ratio
@@ -89,6 +87,17 @@ class Search:
         """Return the same search with another length penalty."""
         other = copy.copy(self)
         other.length_penalty = length_penalty
+        return other
+
+    def with_beam(self, beam_size: int, n_best: int) -> Search:
+        """Return the same search with another beam, and with so many hypotheses returned.
+
+        Raises:
+            UserError: a value outside its allowed range.
+        """
+        _require_beam(beam_size, n_best)
+        other = copy.copy(self)
+        other.beam_size, other.n_best = beam_size, n_best
         return other
 
     @torch.inference_mode()
@@ -238,6 +247,13 @@ def evaluation_mode(model: nn.Module) -> Iterator[None]:
     finally:
         for module, mode in modes:
             module.training = mode
+
+
+def _require_beam(beam_size: int, n_best: int) -> None:
+    valid_size = isinstance(beam_size, int) and beam_size >= 1
+    _require("beam_size", beam_size, valid_size, "an integer of at least 1")
+    valid_n_best = isinstance(n_best, int) and 1 <= n_best <= beam_size
+    _require("n_best", n_best, valid_n_best, f"an integer from 1 to search.beam_size={beam_size}")
 
 
 def _require(key: str, value: object, valid: bool, allowed: str) -> None:

@@ -251,6 +251,15 @@ def test_batches_hold_the_padded_tokens_allowed_the_longest_first() -> None:
         decode(model, sources, make_search(), 0, "cpu")
 
 
+def test_another_beam_is_the_search_that_was_built_with_it() -> None:
+    given, model = make_search(beam_size=1, length_penalty=0.3), HashModel(2, vocabulary=9)
+    wider = given.with_beam(4, n_best=3)
+    assert run(wider, model, [4, 5]) == run(make_search(beam_size=4, length_penalty=0.3, n_best=3), model, [4, 5])
+    assert (given.beam_size, given.n_best) == (1, 1)
+    with pytest.raises(UserError, match=r"search\.n_best=5 .* search\.beam_size=4"):
+        given.with_beam(4, n_best=5)
+
+
 def test_n_best_is_sorted_and_distinct() -> None:
     found = run(make_search(beam_size=8, n_best=8), HashModel(1, vocabulary=12), [4, 5])
     scores = [score for _, score in found]

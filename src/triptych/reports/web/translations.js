@@ -183,7 +183,7 @@ function drawSentence(sentence, { data, translationsOf, disagreement, wordCount,
   item.append(element("header", "", ...facts.map((fact) => element("span", "", fact)), button));
   const lines = element("dl", "");
   if (sentence.source !== null) lines.append(element("dt", "", "source"), element("dd", "", sentence.source));
-  lines.append(element("dt", "", "reference"), drawReference(sentence.reference, found));
+  lines.append(element("dt", "", "reference"), showReference(element("dd", ""), sentence.reference, found.map((one) => one.text)));
   const groups = new Map();
   for (const one of found) groups.set(one.text, [...(groups.get(one.text) ?? []), one]);
   for (const group of [...groups.values()].sort((one, two) => two[0].chrf - one[0].chrf)) {
@@ -198,15 +198,6 @@ function drawSentence(sentence, { data, translationsOf, disagreement, wordCount,
   }
   item.append(lines);
   return item;
-}
-
-// The reference, with its words underlined that no shown translation has.
-function drawReference(reference, found) {
-  const words = wordsOf(reference).map((word) => word[0]);
-  const here = new Set(found.length ? [] : words.keys());
-  for (const { text } of found)
-    for (const place of commonWords(wordsOf(text).map((word) => word[0]), words)[1]) here.add(place);
-  return showWords(element("dd", ""), reference, here, "span", "missed");
 }
 
 // Arrow keys go from sentence to sentence, and Enter follows one.

@@ -44,3 +44,12 @@ function showDifference(element, translation, reference) {
   const [kept] = commonWords(...[translation, reference].map((text) => wordsOf(text).map((word) => word[0])));
   return showWords(element, translation, kept);
 }
+
+// Put a reference into an element, with the words underlined that no translation has.
+function showReference(element, reference, translations) {
+  const words = wordsOf(reference).map((word) => word[0]);
+  const found = new Set(translations.length ? [] : words.keys());
+  for (const text of translations)
+    for (const place of commonWords(wordsOf(text).map((word) => word[0]), words)[1]) found.add(place);
+  return showWords(element, reference, found, "span", "missed");
+}

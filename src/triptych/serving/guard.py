@@ -1,0 +1,101 @@
+"""Refuse requests that a page of another site could make, and those that are too large, before they are read.
+
+A browser lets any page send requests to this machine. Two attacks follow. In DNS rebinding, a site lets its own name
+point to 127.0.0.1, so that its pages may read the answers; such requests have the site's name as their Host. In
+cross-site request forgery, a page sends requests whose answers it cannot read; a browser says in Origin where they come
+from.
+"""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS = {
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+}
+"""Sent with every answer: pages load nothing from elsewhere, stand in no frame, and are not kept."""
+
+
+class Guard:
+    """Pass requests on whose Host is this server's.
+
+    Any port is accepted with a right name, so that a tunnel from another port works.
+
+    Args:
+        app: what answers them.
+        host: address or name that the server is bound to. A loopback address goes by the names of all of them. An
+            address that stands for every interface (``0.0.0.0``) goes by the machine's name, and by any numeric
+            address: only a name can be rebound.
+        max_body: bytes that the body of a request may have.
+    """
+
+    def __init__(self, app: ASGIApp, *, host: str, max_body: int) -> None:
+        self.app = app
+        self.host = host
+        self.max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *HEADERS.items()]}
+            await send(message)
+
+        if refusal := self._refusal(
+            {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        ):
+            status, sentence = refusal
+            await JSONResponse({"error": sentence}, status)(scope, receive, send_with_headers)
+            return
+        await self.app(scope, receive, send_with_headers)
+
+    def _refusal(self, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Return the status and the sentence that a request with these headers is refused with, if it is."""
+        host = headers.get("host", "")
+        if not is_own_host(host, self.host):
+            return 421, f"Host {host!r} is not this server; open the address that it printed."
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() != f"http://{host.lower()}":
+            return 403, f"Requests of pages from {origin!r} are refused."
+        length = headers.get("content-length", "0")
+        if "transfer-encoding" in headers:
+            return 411, "The body of a request needs its length; send Content-Length."
+        if not length.isdecimal() or int(length) > self.max_body:
+            return 413, f"A request may have {self.max_body:,} bytes; send one sentence at a time."
+        return None
+
+
+def is_own_host(header: str, bound: str) -> bool:
+    """Whether a Host header names the address that a server is bound to; see ``Guard``."""
+    name, colon, port = header.rpartition(":")
+    if not colon or header.endswith("]"):  # an address of IPv6 without a port ends in a bracket
+        name = header
+    elif not port.isdecimal():
+        return False
+    name, bound = name.strip("[]").lower(), bound.lower()
+    if name == bound:
+        return True
+    own, given = _address(bound), _address(name)
+    if bound == "localhost" or (own and own.is_loopback):
+        return name == "localhost" or bool(given and given.is_loopback)
+    if own and own.is_unspecified:
+        return given is not None or name in ("localhost", socket.gethostname().lower(), socket.getfqdn().lower())
+    return False
+
+
+def _address(name: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(name)
+    except ValueError:
+        return None

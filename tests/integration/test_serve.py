@@ -1,0 +1,204 @@
+"""``triptych serve`` as a process: many requests at once, malformed ones, Ctrl-C; and its page in a browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from browser import open_page
+from conftest import triptych
+
+import triptych as api
+
+httpx = pytest.importorskip("httpx", reason="the extra 'test' is not installed")
+pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
+
+TINY = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=100", "tokenizer.vocab_size=340"]
+MODELS = ("rnn_luong", "transformer")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``runs/MODEL`` of two models that have hardly learned anything."""
+    home = tmp_path_factory.mktemp("served")
+    for model in MODELS:
+        api.train(*TINY, f"model={model}", f"name={model}", f"output={home / 'runs'}", f"cache={home / 'cache'}")
+    return home
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start the command on a free port; give its address and the process, and end it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "triptych", "serve", *arguments, "port=0"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line + process.communicate()[1]
+        yield found[0], process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def malformed(draw: Random) -> bytes:
+    """A request that is wrong in one of many ways, as bytes."""
+    body = draw.choice(
+        [b"", b"{", b"null", b"[]", b'{"sentence": 1}', b"\xff" * 50, b'{"run": "x"}', draw.randbytes(80)]
+    )
+    start = draw.choice(
+        [
+            b"POST /api/translate HTTP/1.1",
+            b"GET /api/translate HTTP/1.1",
+            b"POST /api/translate",
+            b"BREW /api/sentences/%ff%00 HTTP/1.1",
+            b"GET /" + b"a" * draw.randint(0, 100_000) + b" HTTP/1.1",
+            b"GET /api/sentences/test?count=%F0&start=-1 HTTP/1.1",
+            draw.randbytes(40),
+        ]
+    )
+    length = draw.choice([len(body), len(body), 10**12, -1])
+    lines = [
+        draw.choice([b"Host: 127.0.0.1", b"Host: \xff", b"Host: evil.example", b"X: y", b"Host: a\r\nHost: b"]),
+        draw.choice([b"Content-Type: application/json", b"Content-Type: \xff", b": :", b"Origin: null"]),
+        draw.choice([b"Content-Length: %d" % length, b"Transfer-Encoding: chunked", b"Content-Length: x"]),
+    ]
+    return b"\r\n".join([start, *lines, b"", body])
+
+
+def test_many_requests_at_once_and_malformed_ones(folder: Path) -> None:
+    """20 at once are all answered, each with its own sentence; 100 malformed ones change nothing; Ctrl-C ends."""
+    own = {model: api.load(folder / "runs" / model) for model in MODELS}
+    sentences = [f"The dog sees {number} cats." for number in range(20)]
+    with serving(folder, f"run=[{','.join(f'runs/{model}' for model in MODELS)}]") as (address, process):
+
+        def ask(number: int) -> Any:
+            body = {"sentence": sentences[number], "run": MODELS[number % 2], "n_best": 4}
+            return httpx.post(f"{address}api/translate", json=body, timeout=60)
+
+        def all_answered() -> None:
+            with ThreadPoolExecutor(20) as pool:
+                answers = list(pool.map(ask, range(20)))
+            assert {answer.status_code for answer in answers} == {200}
+            for number, answer in enumerate(answers):
+                found = answer.json()["translations"]
+                assert found[0]["text"] == own[MODELS[number % 2]].translate([sentences[number]])[0]
+                scores = [one["score"] for one in found]
+                assert len(scores) == 4
+                assert scores == sorted(scores, reverse=True)
+
+        all_answered()
+        host, port = address.removeprefix("http://").rstrip("/").split(":")
+        draw = Random(1)
+        for _ in range(100):
+            with socket.create_connection((host, int(port)), timeout=30) as connection:
+                connection.sendall(malformed(draw))
+                connection.shutdown(socket.SHUT_WR)
+                answer = b""
+                while block := connection.recv(65536):
+                    answer += block
+                assert answer == b"" or re.match(rb"HTTP/1.1 4\d\d ", answer), answer[:200]
+        all_answered()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert out == "stopped\n"
+        assert "Traceback" not in err
+
+
+def test_a_name_that_leads_here_is_refused(folder: Path) -> None:
+    with serving(folder, "run=runs/transformer") as (address, _):
+        assert httpx.get(f"{address}api/runs").status_code == 200
+        assert httpx.get(f"{address}api/runs", headers={"Host": "rebound.example"}).status_code == 421
+        with pytest.raises(httpx.ConnectError):  # 127.0.0.2 is this machine too, and nothing listens there
+            httpx.get(address.replace("127.0.0.1", "127.0.0.2"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run=[]"], "names no run"),
+        (["run=[runs/transformer,runs/transformer]"], "names a run twice"),
+        (["run=nowhere"], "nowhere"),
+        (["run=runs/transformer", "queue=0"], "queue=0 is not allowed"),
+        (["run=runs/transformer", "port=70000"], "port=70000 is no port"),
+        (["run=runs/transformer", "host=no.such.host.invalid"], "host=no.such.host.invalid"),
+        (["run=runs/transformer", "src=fi"], "fi"),
+        (["run=runs/transformer", "checkpoint=worst"], "worst"),
+    ],
+)
+def test_mistakes_are_one_sentence(folder: Path, arguments: list[str], words: str) -> None:
+    done = triptych("serve", *arguments, cwd=folder)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = triptych("serve", "run=runs/transformer", f"port={taken.getsockname()[1]}", cwd=folder)
+    assert done.returncode == 2
+    assert "address already in use" in done.stderr
+
+
+def test_a_missing_package_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("triptych.serving")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    done = triptych("serve", "run=runs/transformer", cwd=folder)
+    assert done.returncode == 2
+    assert "serve needs fastapi" in done.stderr
+    assert "pip install 'triptych[serve]'" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_page(folder: Path, width: int, scheme: str) -> None:
+    expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+    own = {model: api.load(folder / "runs" / model) for model in MODELS}
+    with (
+        serving(folder, f"run=[{','.join(f'runs/{model}' for model in MODELS)}]") as (address, _),
+        open_page(address, width, scheme) as page,
+    ):
+        sentence = page.locator("#sentence")
+        sentence.fill("The dog sees <b>the</b> cat.")
+        sentence.press("Enter")
+        for model, run in own.items():
+            line = page.locator(f"[data-run={model}] li span:last-child")
+            line.wait_for()
+            assert line.all_text_contents() == run.translate(["The dog sees <b>the</b> cat."])
+        page.locator("#count").select_option("4")
+        expect(page.locator(".run li")).to_have_count(8)
+        source = (folder / "runs" / MODELS[0] / "translations" / "test.src.txt").read_text().splitlines()[-1]
+        page.locator("#examples [name=text]").fill(source[5:].upper())
+        expect(page.locator("#examples li")).to_have_count(1)
+        found = page.locator("#examples li button")
+        found.focus()
+        page.keyboard.press("Enter")
+        page.locator("#reference").wait_for()
+        assert sentence.input_value() == source
+        expect(page.locator(".run.waiting")).to_have_count(0)
+        assert page.locator(".run mark").count() > 0, "models that know nothing differ from the reference"
+        expect(page.locator("#reference > span .missed")).not_to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("link", name="HTTP API").click()
+        assert "/api/translate" in page.locator("h2 code").all_inner_texts()[1]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
