@@ -83,6 +83,9 @@ def test_a_table_is_sorted_and_an_arm_followed_by_keyboard(page: Any) -> None:
 def test_a_followed_arm_stands_out_in_figures(page: Any) -> None:
     page.wait_for_selector(".js-plotly-plot")
     page.locator("[name=follow]").select_option("3")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.js-plotly-plot')][0].data.some((trace) => trace.opacity === 0.2)"
+    )
     opacities = page.evaluate(
         "[...document.querySelectorAll('.js-plotly-plot')][0].data.map((trace) => [trace.name, trace.opacity])"
     )
@@ -184,3 +187,14 @@ def test_ngrams_that_one_arm_misses(page: Any) -> None:
     assert {len(text.split()) for text in texts(page, ".pair > div >> nth=0 >> tbody td:first-child")} == {3}
     part["other"].select_option("references")
     assert page.locator(".pair > div").count() == 1
+
+
+def test_a_page_without_sources_says_so(tmp_path: Path) -> None:
+    for arm in (0, 1):
+        make_run(tmp_path, f"model=arm{arm}-0000000{arm}", lines=spoilt(0.3 * arm))
+    with open_page(report(tmp_path).write().as_uri()) as page:
+        page.wait_for_selector("#translations .sentence")
+        assert "did not store the sources" in page.locator(".no-sources").inner_text()
+        assert texts(page, ".sentence >> nth=0 >> dt")[0] == "reference"
+        page.locator("#translations [name=most]").fill("5")
+        assert page.locator(".sentence").count() == 0, "lengths are those of the references, 11 words"

@@ -59,8 +59,8 @@ function followArm(label) {
     line.classList.toggle("followed", isFollowed);
     line.querySelector("button.arm").ariaPressed = isFollowed;
   }
-  emphasize();
   for (const follow of followers) follow(label);
+  setTimeout(emphasize); // plotly takes its time
 }
 
 function emphasize() {

@@ -44,14 +44,14 @@ function startTranslations(data) {
   }
 
   const wordCount = (sentence) => (sentence.source ?? sentence.reference).split(/\s+/).filter(Boolean).length;
-  const ascending = (key) => (one, two) => (key(one) ?? Infinity) - (key(two) ?? Infinity);
+  // What each order sorts sentences by, the smallest first.
   const orders = {
-    different: ascending((sentence) => -disagreement(sentence)),
-    behind: ascending(lead),
-    ahead: ascending((sentence) => (lead(sentence) === null ? null : -lead(sentence))),
-    short: ascending(wordCount),
-    long: ascending((sentence) => -wordCount(sentence)),
-    place: ascending((sentence) => sentence.number),
+    different: (sentence) => -disagreement(sentence),
+    behind: (sentence) => lead(sentence) ?? Infinity,
+    ahead: (sentence) => -(lead(sentence) ?? -Infinity),
+    short: wordCount,
+    long: (sentence) => -wordCount(sentence),
+    place: (sentence) => sentence.number,
   };
 
   function isWanted(sentence) {
@@ -65,8 +65,9 @@ function startTranslations(data) {
   }
 
   function draw() {
-    const found = set().sentences.filter(isWanted).sort(orders[part("order").value]);
-    found.sort((one, two) => (two.number === pinned) - (one.number === pinned));
+    const keyOf = orders[part("order").value];
+    const keys = new Map(set().sentences.map((one) => [one, one.number === pinned ? -Infinity : keyOf(one)]));
+    const found = set().sentences.filter(isWanted).sort((one, two) => keys.get(one) - keys.get(two) || 0);
     list.replaceChildren(...found.slice(0, count).map((sentence) => drawSentence(sentence, context())));
     more.hidden = found.length <= count;
     const drawn = Math.min(count, found.length);
