@@ -37,6 +37,7 @@ ONLY_IN = {
         "sweeps",
         "reports/dashboard_plan",
         "export/run",
+        "serving",
         "commands",
     ),
     "lightning": ("config/validation", "training", "data/datamodule", "sweeps"),

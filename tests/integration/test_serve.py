@@ -24,25 +24,15 @@ import triptych as api
 httpx = pytest.importorskip("httpx", reason="the extra 'test' is not installed")
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 
-TINY = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=100", "tokenizer.vocab_size=340"]
-MODELS = ("rnn_luong", "transformer")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ``runs/MODEL`` of two models that have hardly learned anything."""
-    home = tmp_path_factory.mktemp("served")
-    for model in MODELS:
-        api.train(*TINY, f"model={model}", f"name={model}", f"output={home / 'runs'}", f"cache={home / 'cache'}")
-    return home
+MODELS = ("rnn_bahdanau", "transformer")
+RUNS = f"run=[{','.join(f'demo:{model}' for model in MODELS)}]"
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Start the command on a free port; give its address and the process, and end it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "triptych", "serve", *arguments, "port=0"],
-        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -84,11 +74,11 @@ def malformed(draw: Random) -> bytes:
     return b"\r\n".join([start, *lines, b"", body])
 
 
-def test_many_requests_at_once_and_malformed_ones(folder: Path) -> None:
+def test_many_requests_at_once_and_malformed_ones() -> None:
     """20 at once are all answered, each with its own sentence; 100 malformed ones change nothing; Ctrl-C ends."""
-    own = {model: api.load(folder / "runs" / model) for model in MODELS}
+    own = {model: api.load(f"demo:{model}") for model in MODELS}
     sentences = [f"The dog sees {number} cats." for number in range(20)]
-    with serving(folder, f"run=[{','.join(f'runs/{model}' for model in MODELS)}]") as (address, process):
+    with serving(RUNS) as (address, process):
 
         def ask(number: int) -> Any:
             body = {"sentence": sentences[number], "run": MODELS[number % 2], "n_best": 4}
@@ -124,8 +114,8 @@ def test_many_requests_at_once_and_malformed_ones(folder: Path) -> None:
         assert "Traceback" not in err
 
 
-def test_a_name_that_leads_here_is_refused(folder: Path) -> None:
-    with serving(folder, "run=runs/transformer") as (address, _):
+def test_a_name_that_leads_here_is_refused() -> None:
+    with serving("run=demo:transformer") as (address, _):
         assert httpx.get(f"{address}api/runs").status_code == 200
         assert httpx.get(f"{address}api/runs", headers={"Host": "rebound.example"}).status_code == 421
         with pytest.raises(httpx.ConnectError):  # 127.0.0.2 is this machine too, and nothing listens there
@@ -136,34 +126,34 @@ def test_a_name_that_leads_here_is_refused(folder: Path) -> None:
     ("arguments", "words"),
     [
         (["run=[]"], "names no run"),
-        (["run=[runs/transformer,runs/transformer]"], "names a run twice"),
+        (["run=[demo:transformer,demo:transformer]"], "names a run twice"),
         (["run=nowhere"], "nowhere"),
-        (["run=runs/transformer", "queue=0"], "queue=0 is not allowed"),
-        (["run=runs/transformer", "port=70000"], "port=70000 is no port"),
-        (["run=runs/transformer", "host=no.such.host.invalid"], "host=no.such.host.invalid"),
-        (["run=runs/transformer", "src=fi"], "fi"),
-        (["run=runs/transformer", "checkpoint=worst"], "worst"),
+        (["run=demo:transformer", "queue=0"], "queue=0 is not allowed"),
+        (["run=demo:transformer", "port=70000"], "port=70000 is no port"),
+        (["run=demo:transformer", "host=no.such.host.invalid"], "host=no.such.host.invalid"),
+        (["run=demo:transformer", "src=fi"], "fi"),
+        (["run=demo:transformer", "checkpoint=worst"], "worst"),
     ],
 )
-def test_mistakes_are_one_sentence(folder: Path, arguments: list[str], words: str) -> None:
-    done = triptych("serve", *arguments, cwd=folder)
+def test_mistakes_are_one_sentence(tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = triptych("serve", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_port_that_is_taken(folder: Path) -> None:
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = triptych("serve", "run=runs/transformer", f"port={taken.getsockname()[1]}", cwd=folder)
+        done = triptych("serve", "run=demo:transformer", f"port={taken.getsockname()[1]}", cwd=tmp_path)
     assert done.returncode == 2
     assert "address already in use" in done.stderr
 
 
-def test_a_missing_package_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("triptych.serving")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    done = triptych("serve", "run=runs/transformer", cwd=folder)
+    done = triptych("serve", "run=demo:transformer", cwd=tmp_path)
     assert done.returncode == 2
     assert "serve needs fastapi" in done.stderr
     assert "pip install 'triptych[serve]'" in done.stderr
@@ -171,11 +161,11 @@ def test_a_missing_package_is_named(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_the_page(folder: Path, width: int, scheme: str) -> None:
+def test_the_page(width: int, scheme: str) -> None:
     expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
-    own = {model: api.load(folder / "runs" / model) for model in MODELS}
+    own = {model: api.load(f"demo:{model}") for model in MODELS}
     with (
-        serving(folder, f"run=[{','.join(f'runs/{model}' for model in MODELS)}]") as (address, _),
+        serving(RUNS) as (address, _),
         open_page(address, width, scheme) as page,
     ):
         sentence = page.locator("#sentence")
@@ -187,7 +177,7 @@ def test_the_page(folder: Path, width: int, scheme: str) -> None:
             assert line.all_text_contents() == run.translate(["The dog sees <b>the</b> cat."])
         page.locator("#count").select_option("4")
         expect(page.locator(".run li")).to_have_count(8)
-        source = (folder / "runs" / MODELS[0] / "translations" / "test.src.txt").read_text().splitlines()[-1]
+        source = "The grey horse returns to a strange castle."
         page.locator("#examples [name=text]").fill(source[5:].upper())
         expect(page.locator("#examples li")).to_have_count(1)
         found = page.locator("#examples li button")
@@ -196,8 +186,10 @@ def test_the_page(folder: Path, width: int, scheme: str) -> None:
         page.locator("#reference").wait_for()
         assert sentence.input_value() == source
         expect(page.locator(".run.waiting")).to_have_count(0)
-        assert page.locator(".run mark").count() > 0, "models that know nothing differ from the reference"
-        expect(page.locator("#reference > span .missed")).not_to_have_count(0)
+        best = page.locator(".run li:first-child span:last-child")
+        assert best.all_text_contents() == ["Le cheval gris revient à un château étrange."] * 2, "the reference"
+        assert best.locator("mark").count() == page.locator("#reference > span > .missed").count() == 0
+        assert page.locator(".run li:nth-child(2) mark").count() > 0, "the second best differ from it"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("link", name="HTTP API").click()
         assert "/api/translate" in page.locator("h2 code").all_inner_texts()[1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from triptych.errors import UserError
+from triptych.runs.demo import locate_run
 from triptych.runs.run import load
 from triptych.serving.worker import Hypotheses, Worker
 
@@ -70,7 +71,7 @@ def load_runs(folders: Sequence[str], options: ServeOptions) -> list[ServedRun]:
     Raises:
         UserError: no runs, one twice, one that cannot be loaded, or a language or a beam that it cannot have.
     """
-    paths = [Path(folder).expanduser() for folder in folders if folder]
+    paths = [locate_run(folder) for folder in folders if folder]
     if not paths:
         raise UserError("run=[] names no run; give the folder of one, or several: 'run=[A,B]'.")
     if len({path.resolve() for path in paths}) < len(paths):
