@@ -1,6 +1,7 @@
 # make compare   train the five architectures on the built-in corpus, and print their table
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
 # make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2
+# make docs      the documentation site, in site/: open site/index.html
 # make lint      ruff and mypy
 # make quick     the unit tests
 # make test      lint, then the tests that take seconds
@@ -9,7 +10,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all lint bench studies
+.PHONY: compare quick test test-all lint bench studies docs
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -18,7 +19,11 @@ BIN := .venv/bin
 	touch $@
 
 .venv/installed-test: .venv/installed
-	$(BIN)/pip install -q -c constraints.txt -e '.[test]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[test,docs]'
+	touch $@
+
+.venv/installed-docs: .venv/installed
+	$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 	touch $@
 
 compare: .venv/installed
@@ -36,6 +41,9 @@ study-%: .venv/installed
 
 bench: .venv/installed-test
 	$(BIN)/python -m benchmarks.cpu
+
+docs: .venv/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

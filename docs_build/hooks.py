@@ -1,0 +1,57 @@
+"""What MkDocs calls while it builds the site: pages from outside docs/, and links that lead to them."""
+
+from __future__ import annotations
+
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # `mkdocs` does not put the working folder there
+
+from docs_build import repository
+
+ASSETS = Path(__file__).parent / "assets"
+_sources: dict[str, str] = {}
+"""Path in the repository of each page of the site that is written by hand, by its path in the site."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Find the pages, and put them in the place of the patterns of the navigation, such as ``experiments/*.md``."""
+    _sources.clear()
+    _sources.update({repository.site_path(name): name for name in repository.pages()})
+    config.nav = _expanded(config.nav or [], sorted(_sources))
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that lie outside docs/, and the site's style sheet and scripts."""
+    for path, name in _sources.items():
+        if not name.startswith("docs/"):
+            files.append(File.generated(config, path, content=repository.as_markdown(repository.ROOT / name)))
+    for asset in ASSETS.iterdir():
+        files.append(File.generated(config, f"assets/{asset.name}", abs_src_path=str(asset)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let links between files of the repository lead to their pages."""
+    if (name := _sources.get(page.file.src_uri)) is None:
+        return markdown
+    return repository.map_links(markdown, lambda link: repository.site_link(name, link))
+
+
+def _expanded(nav: list[Any], paths: list[str]) -> list[Any]:
+    """Return a navigation with the matching paths in the place of each pattern."""
+    expanded: list[Any] = []
+    for entry in nav:
+        if isinstance(entry, dict):
+            ((title, to),) = entry.items()
+            expanded.append({title: _expanded(to, paths) if isinstance(to, list) else to})
+        else:
+            expanded += [path for path in paths if fnmatch(path, entry)]
+    return expanded
