@@ -13,7 +13,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # `mkdocs` does not put the working folder there
 
-from docs_build import repository
+from docs_build import reference_pages, repository
 
 ASSETS = Path(__file__).parent / "assets"
 _sources: dict[str, str] = {}
@@ -24,15 +24,17 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Find the pages, and put them in the place of the patterns of the navigation, such as ``experiments/*.md``."""
     _sources.clear()
     _sources.update({repository.site_path(name): name for name in repository.pages()})
-    config.nav = _expanded(config.nav or [], sorted(_sources))
+    config.nav = _expanded(config.nav or [], [*sorted(_sources), *reference_pages.pages()])
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that lie outside docs/, and the site's style sheet and scripts."""
+    """Add the pages that lie outside docs/ or are made here, and the site's style sheet and scripts."""
     for path, name in _sources.items():
         if not name.startswith("docs/"):
             files.append(File.generated(config, path, content=repository.as_markdown(repository.ROOT / name)))
+    for path, text in reference_pages.pages().items():
+        files.append(File.generated(config, path, content=text))
     for asset in ASSETS.iterdir():
         files.append(File.generated(config, f"assets/{asset.name}", abs_src_path=str(asset)))
     return files
@@ -53,5 +55,5 @@ def _expanded(nav: list[Any], paths: list[str]) -> list[Any]:
             ((title, to),) = entry.items()
             expanded.append({title: _expanded(to, paths) if isinstance(to, list) else to})
         else:
-            expanded += [path for path in paths if fnmatch(path, entry)]
+            expanded += [path for path in paths if fnmatch(path, entry) and path not in expanded]
     return expanded

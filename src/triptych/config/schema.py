@@ -14,7 +14,14 @@ from triptych.errors import UserError
 
 @dataclass
 class Budget:
-    """Length of training, given in exactly one unit: optimizer steps, epochs, source + target tokens, or FLOPs."""
+    """Length of training, given in exactly one unit; the others are None.
+
+    Attributes:
+        steps: optimizer steps.
+        epochs: passes over the training set.
+        tokens: source and target tokens, without padding.
+        flops: floating-point operations of training, forward and backward.
+    """
 
     steps: int | None = None
     epochs: int | None = None
@@ -113,11 +120,11 @@ class Study:
     """What a report needs to know of a sweep.
 
     Attributes:
-        name: of the study in experiments/; None for a sweep of the user's own.
+        name: name of the study in experiments/; None for a sweep of the user's own.
         reference: arm that the others are compared with.
         varies: things that arms differ in on purpose although a fair comparison would refuse it
             (``reports.study.VARIABLE``).
-        deviations: from the published set-up, a clause each.
+        deviations: how it departs from the published set-up, a clause each.
         primary: key of the measure that decides, named before anything runs. ``nats`` is the log-likelihood of the test
             set, or else of the validation set.
         margin: difference within which two arms count as equivalent, in the unit of the primary measure; None for 1

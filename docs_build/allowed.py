@@ -1,0 +1,91 @@
+"""Allowed values of configuration keys, read from the checks that refuse all others (``triptych.errors``)."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from docs_build.constructors import parts_of
+from triptych.config import validation
+from triptych.config.types import import_target
+
+CHECKS = ("require_one_of", "require_at_least", "require_probability", "_require")
+
+
+@cache
+def of_arguments(target: str) -> dict[str, str]:
+    """Return the allowed values of a constructor's arguments, in words, by the argument's name."""
+    return {key.rpartition(".")[2]: allowed for key, allowed in _checks(import_target(target), set())}
+
+
+@cache
+def of_keys() -> dict[str, str]:
+    """Return the allowed values of keys that ``config/validation.py`` checks, by the dotted key."""
+    found = dict.fromkeys(validation.COUNTS, "at least 1")
+    for _, function in inspect.getmembers(validation, inspect.isfunction):
+        if function.__module__ == validation.__name__:
+            found |= dict(_calls(function))
+    return found
+
+
+def _checks(constructor: Any, seen: set[Any]) -> Iterator[tuple[str, str]]:
+    """Give the checks of a constructor, and of the parts of triptych that it builds or calls."""
+    for part in parts_of(constructor):
+        if part in seen or not part.__module__.startswith("triptych"):
+            continue
+        seen.add(part)
+        functions = (
+            [vars(part).get(name) for name in ("__init__", "__post_init__")] if inspect.isclass(part) else [part]
+        )
+        for function in filter(inspect.isfunction, map(inspect.unwrap, filter(None, functions))):
+            yield from _calls(function)
+            for name in _called(function):
+                inner = getattr(sys.modules[function.__module__], name, None)
+                if inspect.isclass(inner) or inspect.isfunction(inner):
+                    yield from _checks(inner, seen)
+
+
+def _calls(function: Any) -> Iterator[tuple[str, str]]:
+    """Give the dotted key and the allowed values of each check that a function makes."""
+    module = vars(sys.modules[function.__module__])
+    for call in _tree(function):
+        kind = call.func.id if isinstance(call.func, ast.Name) else ""
+        if kind not in CHECKS:
+            continue
+        arguments = [_value(node, module) for node in call.args]
+        if kind == "require_one_of":
+            section, allowed = arguments[1], ", ".join(map(str, arguments[0] or ()))
+        elif kind == "require_at_least":
+            section, allowed = arguments[1], f"at least {arguments[0]}"
+        elif kind == "require_probability":
+            section, allowed = arguments[0], "0 to below 1"
+        else:
+            yield str(arguments[0]), str(arguments[-1] or "")
+            continue
+        for keyword in call.keywords:
+            yield ".".join(filter(None, [section, keyword.arg])), allowed
+
+
+def _called(function: Any) -> list[str]:
+    return [call.func.id for call in _tree(function) if isinstance(call.func, ast.Name)]
+
+
+def _tree(function: Any) -> list[ast.Call]:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except OSError:  # made by `dataclass`
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def _value(node: ast.expr, module: dict[str, Any]) -> Any:
+    """Return the value of an expression of names of a module; None where it needs a function's variables."""
+    try:
+        return eval(compile(ast.Expression(node), "", "eval"), module)
+    except (NameError, AttributeError, TypeError):
+        return None
