@@ -13,7 +13,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # `mkdocs` does not put the working folder there
 
-from docs_build import reference_pages, repository
+from docs_build import equations, reference_pages, repository
 
 ASSETS = Path(__file__).parent / "assets"
 _sources: dict[str, str] = {}
@@ -44,6 +44,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links between files of the repository lead to their pages."""
     if (name := _sources.get(page.file.src_uri)) is None:
         return markdown
+    if name == equations.PAGE:
+        markdown = equations.in_site(markdown)
     return repository.map_links(markdown, lambda link: repository.site_link(name, link))
 
 

@@ -44,12 +44,13 @@ def linked_file(page: str, link: str) -> str | None:
         link: target of the link.
 
     Returns:
-        A path such as ``experiments/positions``; None for a link to the web or within the page.
+        A path such as ``experiments/positions``; None for a link to the web, within the page, or to the source, whose
+        lines take the place of the link (``equations``).
     """
     if re.match(r"[a-z]+:", link) or link.startswith("#"):
         return None
     path = os.path.normpath(str(PurePosixPath(page).parent / unquote(link.partition("#")[0])))
-    return None if path.startswith("..") else path
+    return None if path.startswith(("..", "src/")) else path
 
 
 def site_path(path: str) -> str:
