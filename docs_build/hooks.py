@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # `mkdocs` does not put the 
 from docs_build import equations, reference_pages, repository
 
 ASSETS = Path(__file__).parent / "assets"
+PAGES = Path(__file__).parent / "pages"
+"""Pages of the reference that only the site can show: mkdocstrings puts docstrings in the place of their names."""
 _sources: dict[str, str] = {}
 """Path in the repository of each page of the site that is written by hand, by its path in the site."""
 
@@ -35,6 +37,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.append(File.generated(config, path, content=repository.as_markdown(repository.ROOT / name)))
     for path, text in reference_pages.pages().items():
         files.append(File.generated(config, path, content=text))
+    for page in PAGES.iterdir():
+        files.append(File.generated(config, f"reference/{page.name}", abs_src_path=str(page)))
     for asset in ASSETS.iterdir():
         files.append(File.generated(config, f"assets/{asset.name}", abs_src_path=str(asset)))
     return files
