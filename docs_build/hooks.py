@@ -48,8 +48,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links between files of the repository lead to their pages."""
     if (name := _sources.get(page.file.src_uri)) is None:
         return markdown
+    if "/results/" in name:
+        page.meta["search"] = {"exclude": True}  # tables of figures would crowd out the pages that explain
     if name == equations.PAGE:
         markdown = equations.in_site(markdown)
+    markdown = repository.with_bars(markdown)
     return repository.map_links(markdown, lambda link: repository.site_link(name, link))
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
@@ -56,3 +59,38 @@ def test_every_page_is_built_and_loads_nothing_from_elsewhere(site: Path) -> Non
             assert not re.match(r"(https?:)?//", address), f"{page.relative_to(site)} loads {address}"
     for style in site.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+@pytest.fixture
+def page(site: Path) -> Iterator[Any]:
+    """A page of the site as a browser shows it from the folder, without a server, on a narrow screen."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 390, "height": 900})
+        mistakes: list[str] = []
+        opened.on("pageerror", lambda error: mistakes.append(str(error)))
+        opened.on("request", lambda request: mistakes.append(request.url) if "://" in request.url[:8] else None)
+        opened.goto((site / "index.html").as_uri())
+        yield opened
+        browser.close()
+    assert [one for one in mistakes if not one.startswith("file:")] == []
+
+
+@pytest.mark.slow
+def test_search_works_from_a_folder(page: Any) -> None:
+    page.locator("label[for=__search]").first.click()
+    page.locator(".md-search__input").press_sequentially("bpe_dropout")
+    page.wait_for_selector(".md-search-result__item", timeout=20_000)
+    found = [link.get_attribute("href") for link in page.locator(".md-search-result__item a").all()]
+    assert any("reference/tokenizer" in address for address in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["index", "quickstart", "equations", "reference/model", "reference/api", "claims"])
+def test_pages_fit_a_narrow_screen(page: Any, site: Path, name: str) -> None:
+    page.goto((site / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -33,6 +33,12 @@ def test_links_in_code_are_left_alone_and_links_to_data_become_text() -> None:
     assert changed == "[a](site/x.md) ![b](site/y.svg) c \\[1\\]\n```\n[d](x.md)\n```\n[e](site/x.md)"
 
 
+def test_bars_in_code_of_tables_have_no_backslash() -> None:
+    assert (
+        repository.with_bars("| `a=b\\|<c>` | `d` |\n`x\\|y`") == "| <code>a=b&#124;&lt;c&gt;</code> | `d` |\n`x\\|y`"
+    )
+
+
 def test_what_pages_link_to_becomes_a_page() -> None:
     pages = repository.pages()
     assert "````python\n" in pages["examples/own_parts/own_parts.py"]
