@@ -70,7 +70,7 @@ def rows(file: ConfFile) -> list[Row]:
         for key, kind, value, meaning in _schema_fields(file.path):
             if key not in given | chosen and key not in enclosing:
                 found.append(Row(key, kind, value, allowed.of_keys().get(key, ""), _plain(meaning)))
-    return found
+    return sorted(found, key=lambda row: row.key.startswith("hydra."))
 
 
 def _row(file: ConfFile, key: Key) -> Row:
