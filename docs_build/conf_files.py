@@ -98,7 +98,7 @@ class _Comments:
 
     def of(self, line: int) -> str:
         """Return the comment of the key on a line: above it, behind it, and below that in the same column."""
-        above = []
+        above: list[tuple[int, str]] = []
         while line - 1 - len(above) in self.own_line:
             above.insert(0, self.own_line[line - 1 - len(above)])
         column, text = self.trailing.get(line, (-1, ""))

@@ -78,7 +78,8 @@ def described(docstring: str) -> dict[str, str]:
     ``a: number of pairs; ``b`` likewise.`` describes both.
     """
     found: dict[str, str] = {}
-    section, names = "", []
+    section = ""
+    names: list[str] = []
     for line in docstring.splitlines():
         if heading := SECTION.match(line):
             section = heading[1]
@@ -110,7 +111,7 @@ def schema_fields(schema: type, prefix: str = "") -> Iterator[tuple[str, str, st
         meaning = meanings.get(one.name, summary_of(schema) if prefix else "")
         inner = typing.get_args(hint)[0] if typing.get_origin(hint) is list else hint
         if inner is hint and is_dataclass(hint):
-            yield from schema_fields(hint, f"{name}.")  # type: ignore[arg-type]
+            yield from schema_fields(hint, f"{name}.")
             continue
         yield name, in_words(hint), _default(one.default, one.default_factory), meaning
         if is_dataclass(inner):

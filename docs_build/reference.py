@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import yaml
 from hydra.core.config_store import ConfigStore
@@ -47,7 +48,7 @@ class Row:
 
 
 @cache
-def schemas() -> dict[str, type]:
+def schemas() -> dict[str, Any]:
     """Return the schema of each command that has a file in conf/, that of ``train`` first."""
     schema.register()
     names = sorted((path.stem for path in CONF.glob("*.yaml")), key=lambda name: (name != "train", name))
@@ -116,8 +117,7 @@ def _elsewhere(name: str) -> str:
     the top of one of these files that names the key; what is said of the mapping that the key is in.
     """
     if name.startswith(SWEEP):
-        key = name.removeprefix(SWEEP)
-        return f"values of `{key}` that the arms have"
+        return f"values of `{name.removeprefix(SWEEP)}` that the arms have"
     if name in HYDRA:
         return HYDRA[name]
     if name.endswith("._partial_"):
