@@ -180,7 +180,8 @@ def _defaults(node: Any, group: str, comments: _Comments) -> tuple[list[Choice],
     for entry in node.value if node is not None else []:
         if isinstance(entry, yaml.ScalarNode):
             if entry.value != "_self_" and not entry.value.endswith("_schema"):
-                parents.append(f"{group}/{entry.value}")
+                path = entry.value if entry.value.startswith("/") else f"{group}/{entry.value}"
+                parents.append(path.lstrip("/"))
             continue
         ((key, value),) = entry.value
         overrides, name = key.value.startswith("override "), key.value.removeprefix("override ")

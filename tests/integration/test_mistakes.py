@@ -125,7 +125,7 @@ def test_a_run_that_does_not_exist(command: str, tmp_path: Path) -> None:
 def test_unknown_command(tmp_path: Path) -> None:
     done = triptych("trian", cwd=tmp_path)
     assert done.returncode == 2
-    assert "choose one of train" in done.stderr
+    assert "choose one of demo, train, " in done.stderr
 
 
 @pytest.mark.parametrize(

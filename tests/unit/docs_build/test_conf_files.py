@@ -15,6 +15,7 @@ FILE = """\
 # in two lines.
 defaults:
   - base
+  - /made_up/top
   - override /data: text  # own files
   - /search@validation.search: greedy
   - metric: [bleu, ter]
@@ -50,7 +51,7 @@ def test_comments_are_found_behind_above_and_below_a_key(conf: Path) -> None:
         ("scale.row.b", '"x # y"', "", "of a row"),
         ("list", '- claim: "x"', "", ""),
     ]
-    assert file.parents == ("made_up/base",)
+    assert file.parents == ("made_up/base", "made_up/top")
     assert file.choices == (
         Choice("data", "data", "text", "own files", overrides=True),
         Choice("validation.search", "search", "greedy", "", overrides=False),
