@@ -19,7 +19,8 @@ from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import EOS, PAD
 from triptych.layers import sequence_layout
-from triptych.layers.recording import record_attention
+from triptych.layers.ablation import ablate_heads
+from triptych.layers.recording import record_attention, recordable_attentions
 from triptych.training.loss import TranslationLoss
 
 aten = torch.ops.aten
@@ -204,6 +205,20 @@ def test_attention_maps(model: TranslationModel, batch: Batch) -> None:
         torch.testing.assert_close(sums, torch.ones_like(sums), rtol=EXACT, atol=EXACT)
         padding = (attention.key_ids == PAD)[:, None, None, None, :]
         assert float((attention.weights * padding)[real].abs().max()) == 0
+
+
+@torch.no_grad()
+def test_heads_can_be_switched_off(model: TranslationModel, batch: Batch) -> None:
+    """Each layer of each kind of attention does something, and nothing of it stays when all its heads are off."""
+    whole = model(batch).hidden
+    maps = {one.name: one.weights for one in model.attention_maps(batch)}
+    attentions = recordable_attentions(model)
+    assert {name: len(layers) for name, layers in attentions.items()} == {n: w.shape[1] for n, w in maps.items()}
+    for name, layers in attentions.items():
+        for layer in range(len(layers)):
+            with ablate_heads(model, {name: {layer: torch.zeros(maps[name].shape[2])}}):
+                assert not torch.allclose(model(batch).hidden, whole)
+    assert torch.equal(model(batch).hidden, whole)
 
 
 @torch.no_grad()
