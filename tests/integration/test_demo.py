@@ -36,6 +36,8 @@ def test_the_command(tmp_path: Path) -> None:
     shown = triptych("demo", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.count("Le cheval gris revient à un château étrange.") == 4  # the reference, and three models
+    page = (tmp_path / "attention.html").read_text(encoding="utf-8")
+    assert all(f'"name":"{name}"' in page for name in demo_names())
     own = triptych("demo", "The grey horse sleeps.", cwd=tmp_path)
     assert "transformer   Le cheval gris dort." in own.stdout
     piped = triptych("translate", "run=demo:transformer", cwd=tmp_path, stdin="The grey horse sleeps.\n")

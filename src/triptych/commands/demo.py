@@ -1,9 +1,9 @@
-"""``triptych demo``: translations by three small trained models that come with the package."""
+"""``triptych demo``: translations and attention of three small trained models that come with the package."""
 
 from __future__ import annotations
 
 import shlex
-import sys
+import shlex
 
 EXAMPLES = [
     ("The grey horse returns to a strange castle.", "Le cheval gris revient à un château étrange."),
@@ -16,7 +16,7 @@ EXAMPLES = [
 USAGE = """usage: triptych demo ["A SENTENCE"]
 
 Translates sentences of the built-in corpus' test set, or your own, from English to French with the small trained models
-that come with triptych. They know only the words of the built-in corpus."""
+that come with triptych, and draws where they looked as attention.html. They know only the words of the built-in corpus."""
 
 
 def main(arguments: list[str]) -> int:
@@ -28,16 +28,17 @@ def main(arguments: list[str]) -> int:
 
     examples = [(sentence, None) for sentence in arguments] or EXAMPLES
     sources = [source for source, _ in examples]
-    names = demo_names()
-    translations = {name: load(PREFIX + name).translate(sources) for name in names}
-    width = max(map(len, [*names, "reference"]))
+    runs = {name: load(PREFIX + name) for name in demo_names()}
+    attention = {name: run.attention(sources) for name, run in runs.items()}
+    width = max(map(len, [*runs, "reference"]))
     for i, (source, reference) in enumerate(examples):
         print(source)
         if reference is not None:
             print(f"  {'reference':{width}}  {reference}")
-        for name in names:
-            print(f"  {name:{width}}  {translations[name][i]}")
+        for name in runs:
+            print(f"  {name:{width}}  {attention[name].translations[i]}")
         print()
-    runs = ",".join(PREFIX + name for name in names)
-    print(f"next: {shlex.join(['triptych', 'attend', f'run=[{runs}]', sources[0]])}", file=sys.stderr)
+    first, *others = attention.values()
+    print(f"attention: {first.write('attention.html', *others)} (open it in a browser)")
+    print(f"next: triptych attend run={PREFIX}{next(iter(runs))} {shlex.quote(sources[-1])}")
     return 0
