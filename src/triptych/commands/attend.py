@@ -46,8 +46,8 @@ def _attend(config: DictConfig) -> None:
         UserError: a run without attention, languages or heads that a run does not have, or a place that cannot be
             written.
     """
-    from triptych.attention.terminal import describe
-    from triptych.runs.run import Run  # imported late: --help and mistakes do not wait for it
+    from triptych.attention.terminal import describe  # imported late: --help and mistakes do not wait for it
+    from triptych.runs.run import Run
 
     choose_threads()
     require_folder(Path(config.output).expanduser().parent)
