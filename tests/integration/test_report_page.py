@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import open_page
-from made_runs import REFERENCES, make_run, spoilt
+from made_runs import REFERENCES, change, make_run, spoilt
 
 from triptych.evaluation.sentence_chrf import sentence_chrf
 from triptych.reports.build import report
@@ -149,7 +150,7 @@ def test_arms_are_selected_and_equal_translations_stand_together(page: Any) -> N
 
 def test_a_sentence_is_followed_whatever_the_order(page: Any) -> None:
     third = page.locator(".sentence").nth(2)
-    name = third.locator("header span").first.inner_text()
+    name = third.locator("header span").first.text_content()
     page.locator(".sentence").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -198,3 +199,21 @@ def test_a_page_without_sources_says_so(tmp_path: Path) -> None:
         assert texts(page, ".sentence >> nth=0 >> dt")[0] == "reference"
         page.locator("#translations [name=most]").fill("5")
         assert page.locator(".sentence").count() == 0, "lengths are those of the references, 11 words"
+
+
+def test_another_test_set_has_its_own_seeds(tmp_path: Path) -> None:
+    """The second set was translated with one seed, and the first is left at its second seed."""
+    for seed in (1, 2):
+        folder = make_run(tmp_path, f"model=arm,seed={seed}-0000000{seed}", seed, lines=spoilt(0.2, seed))
+        if seed == 1:
+            for path in (folder / "translations").glob("toy.*"):
+                path.with_name(path.name.replace("toy", "zoo")).write_text(path.read_text())
+            change(folder, "test", "zoo", to=json.loads((folder / "result.json").read_text())["test"]["toy"])
+    with open_page(report(tmp_path).write().as_uri()) as page:
+        page.wait_for_selector("#translations .sentence")
+        page.locator("#translations [name=seed]").select_option("1")
+        page.locator("#translations [name=set]").select_option("1")
+        assert "of zoo." in page.locator("#translations [role=status]").inner_text()
+        assert page.locator(".sentence .names").count() == page.locator(".sentence").count() > 0
+        page.locator("#translations [name=set]").select_option("0")
+        assert page.locator("#translations [name=seed] option").count() == 2

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -111,6 +112,24 @@ def test_many_requests_at_once_and_malformed_ones() -> None:
         out, err = process.communicate(timeout=30)
         assert process.returncode == 0
         assert out == "stopped\n"
+        assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_a_sentence_is_translated() -> None:
+    """Whoever waits is answered, and the process ends, though the sentence would take longer than it may."""
+    with serving("run=demo:transformer", "max_length=9000") as (address, process), ThreadPoolExecutor(3) as pool:
+
+        def ask(times: int) -> int:
+            body = {"sentence": "The dog sees the cat and " * times}
+            return httpx.post(f"{address}api/translate", json=body, timeout=60).status_code
+
+        answers = [pool.submit(ask, times) for times in (340, 340, 340)]
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert {answer.result() for answer in answers} <= {200, 503}
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (0, "stopped\n")
         assert "Traceback" not in err
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
@@ -41,7 +43,7 @@ def _serve(config: DictConfig) -> None:
         app = build_app(runs, sentences, host=config.host, max_length=config.max_length)
         names = ", ".join(run.name for run in runs)
         print(f"{names}: {address_of(config.host, listening)} (Ctrl-C ends)", flush=True)
-        try:
-            serve(app, runs, listening)
-        except KeyboardInterrupt:
-            print("stopped")
+        ended = serve(app, runs, listening)
+        print("stopped", flush=True)
+        if not ended:
+            os._exit(0)  # a thread that still computes would make the interpreter abort at its end

@@ -151,7 +151,7 @@ def _add_api(
             raise Refusal(
                 HTTPStatus.SERVICE_UNAVAILABLE, f"{run.name} has as many sentences waiting as it may; try again later."
             ) from error
-        except Closed as error:
+        except (Closed, asyncio.CancelledError) as error:
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server is being stopped.") from error
         except UserError as error:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{run.name} cannot translate this: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -37,18 +38,15 @@ def address_of(host: str, listening: socket.socket) -> str:
     return f"http://{name}:{listening.getsockname()[1]}/"
 
 
-def serve(app: ASGIApp, runs: Sequence[ServedRun], listening: socket.socket) -> None:
-    """Answer requests until Ctrl-C or SIGTERM, let those that are running end, and end the workers.
+def serve(app: ASGIApp, runs: Sequence[ServedRun], listening: socket.socket) -> bool:
+    """Answer requests until Ctrl-C, give those that are running a few seconds to end, and end the workers.
 
-    Raises:
-        KeyboardInterrupt: after Ctrl-C, when all has ended.
+    Returns:
+        Whether all workers have ended. One that has not still computes in its thread.
     """
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=SECONDS_TO_END
     )
-    try:
+    with suppress(KeyboardInterrupt):  # uvicorn raises Ctrl-C again when it has ended
         uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        for run in runs:
-            run.worker.close()
-        listening.close()
+    return all([run.worker.close() for run in runs])

@@ -87,8 +87,12 @@ class Worker:
             self._changed.notify()
         return job.future
 
-    def close(self, timeout: float = 5.0) -> None:
-        """Refuse what waits, and wait up to ``timeout`` seconds for the batch that is being translated."""
+    def close(self, timeout: float = 1.0) -> bool:
+        """Refuse what waits, and wait up to ``timeout`` seconds for the batch that is being translated.
+
+        Returns:
+            Whether the thread has ended.
+        """
         with self._changed:
             self._closed = True
             refused = list(self._waiting)
@@ -98,6 +102,7 @@ class Worker:
             if job.future.set_running_or_notify_cancel():
                 job.future.set_exception(Closed())
         self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def _work(self) -> None:
         while True:

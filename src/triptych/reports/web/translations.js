@@ -3,131 +3,168 @@
 const AT_ONCE = 20; // sentences that are drawn at a time
 const FIRST_ARMS = 6; // arms that are shown before any are chosen
 
-function startTranslations(data) {
-  const section = document.getElementById("translations");
-  const part = (name) => section.querySelector(`[name="${name}"]`);
-  const list = section.querySelector(".sentences");
-  const more = section.querySelector(".more");
-  const shown = new Set([...data.arms.keys()].slice(0, FIRST_ARMS));
-  if (data.reference !== null) shown.add(data.reference);
-  let count = AT_ONCE;
-  let pinned = null; // number of the sentence that is followed
+class TranslationView {
+  constructor(data, section) {
+    this.data = data;
+    this.section = section;
+    this.list = section.querySelector(".sentences");
+    this.shown = new Set([...data.arms.keys()].slice(0, FIRST_ARMS)); // positions of the arms
+    if (data.reference !== null) this.shown.add(data.reference);
+    this.count = AT_ONCE;
+    this.pinned = null; // number of the sentence that is followed
+    // What each order sorts sentences by, the smallest first.
+    this.orders = {
+      different: (sentence) => -this.disagreement(sentence),
+      behind: (sentence) => this.lead(sentence) ?? Infinity,
+      ahead: (sentence) => -(this.lead(sentence) ?? -Infinity),
+      short: wordCount,
+      long: (sentence) => -wordCount(sentence),
+      place: (sentence) => sentence.number,
+    };
+  }
 
-  const set = () => data.sets[Number(part("set").value)];
-  const seed = () => Number(part("seed").value);
-  const followed = () => (part("follow").value === "" ? null : Number(part("follow").value));
+  part(name) {
+    return this.section.querySelector(`[name="${name}"]`);
+  }
+
+  get set() {
+    return this.data.sets[Number(this.part("set").value)];
+  }
+
+  get followed() {
+    return this.part("follow").value === "" ? null : Number(this.part("follow").value);
+  }
 
   // What each shown arm made of a sentence with the chosen seed: its place, its text and its chrF.
-  function translationsOf(sentence) {
+  translationsOf(sentence) {
+    const seed = Number(this.part("seed").value);
     const found = [];
-    for (const arm of shown) {
-      const text = sentence.which[arm][seed()];
+    for (const arm of this.shown) {
+      const text = sentence.which[arm][seed];
       if (text !== null) found.push({ arm, text: sentence.texts[text], chrf: sentence.chrf[text] });
     }
     return found;
   }
 
   // How far apart the shown arms are, as the page says above the sentences.
-  function disagreement(sentence) {
-    const scores = translationsOf(sentence).map((one) => one.chrf);
+  disagreement(sentence) {
+    const scores = this.translationsOf(sentence).map((one) => one.chrf);
     if (scores.length < 2) return scores.length ? 100 - scores[0] : 0;
     return Math.max(...scores) - Math.min(...scores);
   }
 
   // Points of chrF by which the followed arm lies above the mean of the other shown ones.
-  function lead(sentence) {
-    const found = translationsOf(sentence);
-    const own = found.find((one) => one.arm === followed());
+  lead(sentence) {
+    const found = this.translationsOf(sentence);
+    const own = found.find((one) => one.arm === this.followed);
     const others = found.filter((one) => one !== own);
     if (!own || !others.length) return null;
     return own.chrf - others.reduce((sum, one) => sum + one.chrf, 0) / others.length;
   }
 
-  const wordCount = (sentence) => (sentence.source ?? sentence.reference).split(/\s+/).filter(Boolean).length;
-  // What each order sorts sentences by, the smallest first.
-  const orders = {
-    different: (sentence) => -disagreement(sentence),
-    behind: (sentence) => lead(sentence) ?? Infinity,
-    ahead: (sentence) => -(lead(sentence) ?? -Infinity),
-    short: wordCount,
-    long: (sentence) => -wordCount(sentence),
-    place: (sentence) => sentence.number,
-  };
-
-  function isWanted(sentence) {
-    if (sentence.number === pinned) return true;
+  isWanted(sentence) {
+    if (sentence.number === this.pinned) return true;
+    const [least, most, which, text] = ["least", "most", "which", "text"].map((name) => this.part(name).value);
     const words = wordCount(sentence);
-    if (words < (part("least").value || 0) || words > (part("most").value || Infinity)) return false;
-    if (part("which").value !== "all" && sentence.atRandom !== (part("which").value === "random")) return false;
-    const text = part("text").value.trim().toLowerCase();
-    const lines = [sentence.source ?? "", sentence.reference, ...translationsOf(sentence).map((one) => one.text)];
-    return !text || lines.some((line) => line.toLowerCase().includes(text));
+    if (words < (least || 0) || words > (most || Infinity)) return false;
+    if (which !== "all" && sentence.atRandom !== (which === "random")) return false;
+    const translations = this.translationsOf(sentence).map((one) => one.text);
+    const lines = [sentence.source ?? "", sentence.reference, ...translations];
+    return lines.some((line) => line.toLowerCase().includes(text.trim().toLowerCase()));
   }
 
-  function draw() {
-    const keyOf = orders[part("order").value];
-    const keys = new Map(set().sentences.map((one) => [one, one.number === pinned ? -Infinity : keyOf(one)]));
-    const found = set().sentences.filter(isWanted).sort((one, two) => keys.get(one) - keys.get(two) || 0);
-    list.replaceChildren(...found.slice(0, count).map((sentence) => drawSentence(sentence, context())));
-    more.hidden = found.length <= count;
-    const drawn = Math.min(count, found.length);
-    section.querySelector("[role=status]").textContent =
-      `${drawn} of ${found.length} sentence${found.length === 1 ? "" : "s"} shown; the page has ` +
-      `${set().sentences.length} of the ${set().size.toLocaleString("en")} of ${set().name}.`;
-    section.querySelector(".no-sources").hidden = set().hasSources;
-    const apart = section.querySelector(".left-out");
-    apart.hidden = !set().leftOut.length;
-    apart.textContent = `Translations of other text are left out: ${set().leftOut.join(", ")}.`;
-    section.querySelector("summary").textContent = `Arms shown: ${shown.size} of ${data.arms.length}`;
+  draw() {
+    const keyOf = this.orders[this.part("order").value];
+    const keys = new Map(
+      this.set.sentences.map((one) => [one, one.number === this.pinned ? -Infinity : keyOf(one)]),
+    );
+    const found = this.set.sentences.filter((one) => this.isWanted(one));
+    found.sort((one, two) => keys.get(one) - keys.get(two) || 0);
+    this.list.replaceChildren(...found.slice(0, this.count).map((sentence) => drawSentence(sentence, this)));
+    this.section.querySelector(".more").hidden = found.length <= this.count;
+    this.describe(found.length);
   }
 
-  const context = () => ({ data, translationsOf, disagreement, wordCount, followed: followed(), pinned, pin });
-
-  function pin(number) {
-    pinned = pinned === number ? null : number;
-    history.replaceState(null, "", pinned === null ? "#translations" : `#translations/${part("set").value}/${pinned}`);
-    draw();
-    (list.querySelector(".followed") ?? list.querySelector(`[data-number="${number}"]`) ?? list).focus();
+  // Say above the sentences how many there are, and what is missing.
+  describe(found) {
+    const { name, size, sentences, hasSources, leftOut } = this.set;
+    this.section.querySelector("[role=status]").textContent =
+      `${Math.min(this.count, found)} of ${found} sentence${found === 1 ? "" : "s"} shown; the page has ` +
+      `${sentences.length} of the ${size.toLocaleString("en")} of ${name}.`;
+    this.section.querySelector(".no-sources").hidden = hasSources;
+    const apart = this.section.querySelector(".left-out");
+    apart.hidden = !leftOut.length;
+    apart.textContent = `Translations of other text are left out: ${leftOut.join(", ")}.`;
+    this.section.querySelector("summary").textContent = `Arms shown: ${this.shown.size} of ${this.data.arms.length}`;
   }
 
-  function show(arms) {
-    const chosen = [...arms].sort((one, two) => one - two);
-    shown.clear();
-    for (const arm of chosen) shown.add(arm);
-    for (const box of section.querySelectorAll(".arms input")) box.checked = shown.has(Number(box.value));
-    draw();
+  // Follow a sentence, or end following it. The page's address names it.
+  pin(number) {
+    this.pinned = this.pinned === number ? null : number;
+    const place = this.pinned === null ? "" : `/${this.part("set").value}/${this.pinned}`;
+    history.replaceState(null, "", `#translations${place}`);
+    this.draw();
+    this.list.querySelector(`[data-number="${number}"]`)?.focus();
   }
 
-  fillTranslationControls(section, data, part);
-  section.querySelector(".arms").addEventListener("change", () =>
-    show([...section.querySelectorAll(".arms input:checked")].map((box) => Number(box.value))),
-  );
-  section.querySelector(".all").addEventListener("click", () => show(data.arms.keys()));
-  section.querySelector(".none").addEventListener("click", () => show([]));
-  part("set").addEventListener("change", () => (fillSeeds(part("seed"), set().seeds), (pinned = null)));
-  part("follow").addEventListener("change", () => followArm(data.arms[part("follow").value]?.label ?? null));
-  followers.push((label) => {
-    const arm = data.arms.findIndex((one) => one.label === label);
-    part("follow").value = arm < 0 ? "" : arm;
-    for (const order of ["behind", "ahead"]) part("order").querySelector(`[value=${order}]`).disabled = arm < 0;
-    if (arm < 0 && ["behind", "ahead"].includes(part("order").value)) part("order").value = "different";
-    show(arm < 0 ? shown : [...shown, arm]);
-  });
-  section.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
-  section.querySelector("form").addEventListener("input", () => ((count = AT_ONCE), draw()));
-  more.addEventListener("click", () => {
-    const before = count;
-    count += AT_ONCE;
-    draw();
-    list.children[before]?.focus();
-  });
-  list.addEventListener("keydown", moveBetweenSentences);
-  const [, linkedSet, linked] = location.hash.split("/");
-  if (data.sets[linkedSet]) part("set").value = linkedSet;
-  fillSeeds(part("seed"), set().seeds);
-  pinned = linked ? Number(linked) : null;
-  show(shown);
-  list.querySelector(".followed")?.scrollIntoView({ block: "center" });
+  show(arms) {
+    this.shown = new Set([...arms].sort((one, two) => one - two));
+    for (const box of this.section.querySelectorAll(".arms input")) box.checked = this.shown.has(Number(box.value));
+    this.draw();
+  }
+
+  // Show the arm that is followed in the rest of the page; null for none.
+  follow(label) {
+    const arm = this.data.arms.findIndex((one) => one.label === label);
+    const order = this.part("order");
+    this.part("follow").value = arm < 0 ? "" : arm;
+    for (const name of ["behind", "ahead"]) order.querySelector(`[value=${name}]`).disabled = arm < 0;
+    if (order.selectedOptions[0].disabled) order.value = "different";
+    this.show(arm < 0 ? this.shown : [...this.shown, arm]);
+  }
+
+  listen() {
+    const { section, data } = this;
+    const checked = () => [...section.querySelectorAll(".arms input:checked")].map((box) => Number(box.value));
+    section.querySelector(".arms").addEventListener("change", () => this.show(checked()));
+    section.querySelector(".all").addEventListener("click", () => this.show(data.arms.keys()));
+    section.querySelector(".none").addEventListener("click", () => this.show([]));
+    this.part("set").addEventListener("input", () => {
+      this.pinned = null;
+      fillSeeds(this.part("seed"), this.set.seeds);
+    });
+    this.part("follow").addEventListener("input", () => followArm(data.arms[this.part("follow").value]?.label ?? null));
+    followers.push((label) => this.follow(label));
+    section.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+    section.querySelector("form").addEventListener("input", () => {
+      this.count = AT_ONCE;
+      this.draw();
+    });
+    section.querySelector(".more").addEventListener("click", () => {
+      const before = this.count;
+      this.count += AT_ONCE;
+      this.draw();
+      this.list.children[before]?.focus();
+    });
+    this.list.addEventListener("keydown", moveBetweenSentences);
+  }
+}
+
+function startTranslations(data) {
+  const view = new TranslationView(data, document.getElementById("translations"));
+  fillTranslationControls(view);
+  view.listen();
+  const [, set, sentence] = location.hash.split("/");
+  if (data.sets[set]) view.part("set").value = set;
+  fillSeeds(view.part("seed"), view.set.seeds);
+  view.pinned = sentence ? Number(sentence) : null;
+  view.show(view.shown);
+  view.list.querySelector(".followed")?.scrollIntoView({ block: "center" });
+}
+
+// Words of the source, or of the reference where no source was stored.
+function wordCount(sentence) {
+  return (sentence.source ?? sentence.reference).split(/\s+/).filter(Boolean).length;
 }
 
 function option(value, text) {
@@ -139,7 +176,9 @@ function fillSeeds(select, seeds) {
   select.parentElement.hidden = seeds.length < 2;
 }
 
-function fillTranslationControls(section, data, part) {
+function fillTranslationControls(view) {
+  const { data, section } = view;
+  const part = (name) => view.part(name);
   part("set").replaceChildren(...data.sets.map((set, place) => option(place, set.name)));
   part("set").parentElement.hidden = data.sets.length < 2;
   part("follow").replaceChildren(option("", "no arm"), ...data.arms.map((arm, place) => option(place, arm.label)));
@@ -168,8 +207,9 @@ function element(tag, className, ...children) {
 }
 
 // One sentence: its source, its reference, and the translations, best first, equal ones once.
-function drawSentence(sentence, { data, translationsOf, disagreement, wordCount, followed, pinned, pin }) {
-  const found = translationsOf(sentence);
+function drawSentence(sentence, view) {
+  const { data, followed, pinned } = view;
+  const found = view.translationsOf(sentence);
   const item = element("li", sentence.number === pinned ? "sentence followed" : "sentence");
   item.tabIndex = 0;
   item.dataset.number = sentence.number;
@@ -177,14 +217,15 @@ function drawSentence(sentence, { data, translationsOf, disagreement, wordCount,
   button.type = "button";
   button.ariaPressed = sentence.number === pinned;
   button.ariaLabel = `${button.textContent} sentence ${sentence.number}`;
-  button.addEventListener("click", () => pin(sentence.number));
-  const gap = `${disagreement(sentence).toFixed(1)} chrF ${found.length < 2 ? "from the reference" : "apart"}`;
+  button.addEventListener("click", () => view.pin(sentence.number));
+  const gap = `${view.disagreement(sentence).toFixed(1)} chrF ${found.length < 2 ? "from the reference" : "apart"}`;
   const facts = [`sentence ${sentence.number}`, gap, `${wordCount(sentence)} words`];
   if (sentence.atRandom) facts.push("drawn at random");
   item.append(element("header", "", ...facts.map((fact) => element("span", "", fact)), button));
   const lines = element("dl", "");
   if (sentence.source !== null) lines.append(element("dt", "", "source"), element("dd", "", sentence.source));
-  lines.append(element("dt", "", "reference"), showReference(element("dd", ""), sentence.reference, found.map((one) => one.text)));
+  const texts = found.map((one) => one.text);
+  lines.append(element("dt", "", "reference"), showReference(element("dd", ""), sentence.reference, texts));
   const groups = new Map();
   for (const one of found) groups.set(one.text, [...(groups.get(one.text) ?? []), one]);
   for (const group of [...groups.values()].sort((one, two) => two[0].chrf - one[0].chrf)) {
