@@ -49,4 +49,5 @@ def serve(app: ASGIApp, runs: Sequence[ServedRun], listening: socket.socket) -> 
     )
     with suppress(KeyboardInterrupt):  # uvicorn raises Ctrl-C again when it has ended
         uvicorn.Server(config).run(sockets=[listening])
-    return all([run.worker.close() for run in runs])
+    ended = [run.worker.close() for run in runs]
+    return all(ended)
