@@ -16,6 +16,8 @@ LANGUAGES = {".py": "python", ".yaml": "yaml", ".cff": "yaml", ".json": "json", 
 IMAGES = (".svg", ".png")
 DATA = (".jsonl",)
 """Suffixes of files that are no pages: links to them become plain text."""
+SOURCE = "src/"
+"""Folder whose files are no pages either. On the page of equations, links to it become lines of code."""
 LINK = re.compile(r"(!?\[((?:[^\[\]\\]|\\.)*)\])\(([^)\s]+)\)")
 FENCED = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.DOTALL | re.MULTILINE)
 
@@ -54,13 +56,12 @@ def linked_file(page: str, link: str) -> str | None:
         link: target of the link.
 
     Returns:
-        A path such as ``experiments/positions``; None for a link to the web, within the page, or to the source, whose
-        lines take the place of the link (``equations``).
+        A path such as ``experiments/positions``; None for a link to the web or within the page.
     """
     if re.match(r"[a-z]+:", link) or link.startswith("#"):
         return None
     path = os.path.normpath(str(PurePosixPath(page).parent / unquote(link.partition("#")[0])))
-    return None if path.startswith(("..", "src/")) else path
+    return None if path.startswith("..") else path
 
 
 def site_path(path: str) -> str:
@@ -73,11 +74,12 @@ def site_path(path: str) -> str:
 
 
 def site_link(page: str, link: str) -> str | None:
-    """Return a link of a page as it is in the site, relative to the page; None for one to data."""
+    """Return a link of a page as it is in the site, relative to the page; None for one to data or to
+    the source."""
     target = linked_file(page, link)
     if target is None:
         return link
-    if PurePosixPath(target).suffix in DATA:
+    if target.startswith(SOURCE) or PurePosixPath(target).suffix in DATA:
         return None
     anchor = link.partition("#")[2]
     relative = os.path.relpath(site_path(target), PurePosixPath(site_path(page)).parent)
@@ -91,7 +93,8 @@ def pages() -> dict[str, str]:
     while waiting:
         name = waiting.pop(0)
         name = f"{name}/README.md" if (ROOT / name / "README.md").exists() else name
-        if name not in found and PurePosixPath(name).suffix not in (*IMAGES, *DATA):
+        is_page = not name.startswith(SOURCE) and PurePosixPath(name).suffix not in (*IMAGES, *DATA)
+        if is_page and name not in found:
             found[name] = as_markdown(ROOT / name)
             waiting += filter(None, (linked_file(name, link) for link in links(found[name])))
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shlex
 
 EXAMPLES = [
     ("The grey horse returns to a strange castle.", "Le cheval gris revient à un château étrange."),
@@ -16,7 +15,7 @@ EXAMPLES = [
 USAGE = """usage: triptych demo ["A SENTENCE"]
 
 Translates sentences of the built-in corpus' test set, or your own, from English to French with the small trained models
-that come with triptych, and draws where they looked as attention.html. They know only the words of the built-in corpus."""
+that come with triptych, and draws where they looked in attention.html. The models know only the words of that corpus."""
 
 
 def main(arguments: list[str]) -> int:

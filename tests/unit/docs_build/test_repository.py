@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from conftest import ROOT
 
 from docs_build import repository
 
@@ -21,6 +24,7 @@ from docs_build import repository
         ("experiments/positions/README.md", "results/toy/runs.jsonl#L3", None),
         ("docs/new-architecture.md", "../examples/own_parts", "examples/own_parts/README.md"),
         ("README.md", "LICENSE", "LICENSE.md"),
+        ("docs/studies.md", "../src/triptych/api.py", None),
     ],
 )
 def test_links_lead_to_pages_of_the_site(page: str, link: str, expected: str | None) -> None:
@@ -44,4 +48,10 @@ def test_what_pages_link_to_becomes_a_page() -> None:
     assert "````python\n" in pages["examples/own_parts/own_parts.py"]
     assert "## own_parts.py" in pages["examples/own_parts"]
     assert {"docs/claims.md", "experiments/table3/README.md", "benchmarks/results/cpu.md", "LICENSE"} <= pages.keys()
-    assert not [name for name in pages if name.endswith((".jsonl", ".svg"))]
+    assert not [name for name in pages if name.endswith((".jsonl", ".svg")) or name.startswith("src/")]
+
+
+def test_every_page_of_docs_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    for page in (ROOT / "docs").glob("*.md"):
+        assert re.search(rf"[ :\[]{page.name}\b", navigation), f"mkdocs.yml names no {page.name}"
