@@ -15,7 +15,7 @@ EXAMPLES = [
 USAGE = """usage: triptych demo ["A SENTENCE"]
 
 Translates sentences of the built-in corpus' test set, or your own, from English to French with the small trained models
-that come with triptych, and draws where they looked in attention.html. The models know only the words of that corpus."""
+that come with triptych, and draws where they looked in attention.html. They know only the words of that corpus."""
 
 
 def main(arguments: list[str]) -> int:
