@@ -56,8 +56,10 @@ def _overview(groups: list[str]) -> str:
 
 
 def _command_page(file: ConfFile) -> str:
-    lines = [f"# triptych {file.path}", "", _escaped(file.summary), "", "## Options of groups", ""]
-    lines += [_choices(file.choices), "", "## Keys", "", table(rows(file), file)]
+    lines = [f"# triptych {file.path}", "", _escaped(file.summary), ""]
+    if file.choices:
+        lines += ["## Options of groups", "", _choices(file.choices), ""]
+    lines += ["## Keys", "", table(rows(file), file)]
     return "\n".join(lines) + "\n"
 
 
