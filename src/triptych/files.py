@@ -25,6 +25,19 @@ def require_folder(path: Path) -> None:
         raise UserError(f"{path} cannot be written, because of {nearest}; give a folder that can.")
 
 
+def require_file(key: str, path: Path) -> None:
+    """Check that a file can be read. ``key`` is the one that names it.
+
+    Raises:
+        UserError: it is not there, is a folder, or cannot be read.
+    """
+    reason = "there is no such file" if not path.exists() else "it is a folder" if path.is_dir() else None
+    if reason is None and not os.access(path, os.R_OK):
+        reason = "it cannot be read"
+    if reason:
+        raise UserError(f"{key}={path}: {reason}; give a file of one sentence a line.")
+
+
 def remove_leftovers(path: Path) -> None:
     """Remove the temporary files and folders that killed processes left beside ``path`` and inside it.
 

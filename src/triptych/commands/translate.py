@@ -1,15 +1,24 @@
-"""``triptych translate``: standard input to standard output, one line for each line."""
+"""``triptych translate``: one line for each line, from a pipe, a prompt or a file."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.text import asks_on_terminal, check_files, input_stream, output_file, typed_lines
 from triptych.commands.threads import choose_threads
 from triptych.errors import UserError
+
+if TYPE_CHECKING:
+    from triptych.decoding.search import Search
+    from triptych.decoding.translator import Translator
 
 
 def main(arguments: list[str]) -> int:
@@ -20,41 +29,60 @@ def _translate(config: DictConfig) -> None:
     """Translate in order, one line for one line unless several hypotheses are wanted.
 
     Raises:
-        UserError: bytes that are not UTF-8, languages that the run does not have, or several hypotheses for a line
-            without scores.
+        UserError: a file that cannot be used, bytes that are not UTF-8, languages that the run does not have, or
+            several hypotheses for a line without scores.
     """
+    search: Search = instantiate(config.search)
+    if search.n_best > 1 and not config.scores:
+        raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
+    check_files(config, "input")
+    typing = asks_on_terminal(config.input)
+    if config.input is None and not typing:
+        input_stream()
+    translator = _load(config)
+    direction = config.src or translator.directions.tested[0], config.tgt or translator.directions.tested[1]
+    translator.directions.require(*direction)
+    if typing:
+        print(
+            f"{config.run}: {direction[0]} to {direction[1]}, beam {search.beam_size}. "
+            "A translation for each line; Ctrl-D ends.",
+            file=sys.stderr,
+        )
+    numbers = count(1)
+    with output_file(config.output) as file:
+        for group in _groups(config.input, typing, direction[0]):
+            try:
+                found = translator.n_best(group, search, config.search_tokens, direction)
+            except UserError as error:
+                if not typing:
+                    raise
+                print(f"triptych: {error}", file=sys.stderr)  # a line that is too long, say: the next may do
+                continue
+            for hypotheses, number in zip(found, numbers, strict=False):  # the endless one last, or it loses a number
+                file.write("".join(f"{line}\n" for line in _shown(hypotheses, number, config.scores)).encode())
+            file.flush()
+
+
+def _load(config: DictConfig) -> Translator:
     from triptych.kernels.malloc import keep_freed_memory  # imported late: --help and mistakes do not wait for it
     from triptych.runs.run import load
 
-    search = instantiate(config.search)
-    if search.n_best > 1 and not config.scores:
-        raise UserError(f"search.n_best={search.n_best} gives several lines for one; add scores=true.")
     keep_freed_memory()
     choose_threads()
-    translator = load(config.run, config.checkpoint, config.device).translator
-    tested = translator.directions.tested
-    direction = config.src or tested[0], config.tgt or tested[1]
-    translator.directions.require(*direction)
-    found = translator.n_best(_decode_lines(sys.stdin.buffer.read()), search, config.search_tokens, direction)
-    lines = []
-    for number, hypotheses in enumerate(found, 1):
-        if config.scores:
-            lines += [f"{number}\t{score:.4f}\t{text}" for text, score in hypotheses or [("", 0.0)]]
-        else:
-            lines.append(hypotheses[0][0] if hypotheses else "")
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
-    sys.stdout.buffer.flush()
+    return load(config.run, config.checkpoint, config.device).translator
 
 
-def _decode_lines(data: bytes) -> list[str]:
-    """Split UTF-8 text at line feeds alone."""
-    lines = data.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    texts = []
-    for number, line in enumerate(lines, 1):
-        try:
-            texts.append(line.decode().strip())
-        except UnicodeDecodeError as error:
-            raise UserError(f"standard input, line {number}, is not UTF-8; convert it first.") from error
-    return texts
+def _groups(given: str | None, typing: bool, language: str) -> Iterator[list[str]]:
+    """Yield the lines to translate, those that are there at a time."""
+    from triptych.decoding.line_groups import groups_of_file, groups_of_stream
+
+    if given is not None:
+        return groups_of_file(Path(given).expanduser())
+    return typed_lines(f"{language}> ") if typing else groups_of_stream(input_stream())
+
+
+def _shown(hypotheses: list[tuple[str, float]], number: int, scores: bool) -> list[str]:
+    """Return the lines that show the translations of a line; an empty one has none."""
+    if not scores:
+        return [hypotheses[0][0] if hypotheses else ""]
+    return [f"{number}\t{score:.4f}\t{text}" for text, score in hypotheses or [("", 0.0)]]

@@ -29,6 +29,8 @@ from triptych.runs.folder import RunFolder, read_record
 MULTIRUN = ("-m", "--multirun")
 SWEEP_KEYS = ("experiment=", "hydra.mode=")
 """Beginnings of the overrides that can make a command line a sweep without ``-m``."""
+PATHS = ("run", "init", "input", "reference", "hypothesis")
+"""Keys whose values are paths that exist, whatever characters are in them."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +154,12 @@ def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | N
 
 
 def quoted(override: str) -> str:
-    """Put each path in ``run=…`` and ``init=…`` into quotes, without which Hydra refuses a ``=`` in it.
+    """Put each path of ``PATHS`` into quotes, without which Hydra refuses a ``=`` in it.
 
     Commas separate paths.
     """
     key, equals, value = override.partition("=")
-    if not equals or key not in ("run", "init") or value in ("", "null") or "'" in value or '"' in value:
+    if not equals or key not in PATHS or value in ("", "null") or "'" in value or '"' in value:
         return override
     if value[0] == "[":
         return f"{key}=[{','.join(repr(path.strip()) for path in value.strip('[]').split(','))}]"

@@ -193,6 +193,8 @@ class Translate:
     """conf/translate.yaml."""
 
     run: str = MISSING
+    input: str | None = MISSING
+    output: str | None = MISSING
     src: str | None = MISSING
     tgt: str | None = MISSING
     checkpoint: str | None = MISSING

@@ -30,13 +30,17 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
+AUTO = "auto"
+"""Device that lets the machine decide: a GPU if PyTorch finds one, else the CPU."""
+
+
 class Run:
     """A run's folder. Its model is loaded when it is first used.
 
     Args:
         folder: of the run; or ``demo:NAME``, for one of the small trained runs of the package.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
-        device: where the model goes.
+        device: where the model goes: ``cpu``, ``cuda``, ``cuda:1`` …; ``auto`` for a GPU if there is one, else the CPU.
 
     Raises:
         UserError: the folder holds no run, or one that this version cannot load.
@@ -46,7 +50,7 @@ class Run:
         self.files = RunFolder(locate_run(folder))
         read_record(self.files)
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
-        self.device = device
+        self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == AUTO else device
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -164,7 +168,7 @@ def load(run: str | PathLike[str], checkpoint: str | None = None, device: str = 
     Args:
         run: its folder, or ``demo:NAME``, as for ``Run``.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
-        device: where the model goes.
+        device: where the model goes, as of ``Run``.
 
     Raises:
         UserError: no such run, checkpoint or device, a run of another version, or a tokenizer that the checkpoint was
