@@ -112,6 +112,16 @@ def write_three_languages(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run, ``runs/tiny``, of two steps: for tests of the commands on a run."""
+    folder = tmp_path_factory.mktemp("trained")
+    small = ["data.validation=4", "data.test=6", "data.test_long=2"]
+    done = triptych("train", "scale=smoke", "cache=cache", "name=tiny", "budget.steps=2", *small, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
 @pytest.fixture
 def batch() -> Batch:
     return random_batch([(5, 4), (2, 6), (7, 3)])

@@ -6,10 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from triptych.api import Run, evaluate, forecast, load, report, sweep, train
+    from triptych.api import Run, evaluate, forecast, load, report, score, sweep, train
 
 __version__ = "0.3.0"
-__all__ = ["Run", "__version__", "evaluate", "forecast", "load", "report", "sweep", "train"]
+__all__ = ["Run", "__version__", "evaluate", "forecast", "load", "report", "score", "sweep", "train"]
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The Python API: train, sweep, forecast, report, evaluate and load, without a command line.
+"""The Python API: train, sweep, forecast, report, evaluate, score and load, without a command line.
 
 Every function raises ``triptych.errors.UserError`` for a mistake that the caller can mend, in one sentence. Messages go
 to the logger ``triptych``: ``logging.basicConfig(level=logging.INFO)`` shows them.
@@ -6,10 +6,12 @@ to the logger ``triptych``: ``logging.basicConfig(level=logging.INFO)`` shows th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
 
 from triptych.config.composition import arms_of, compose_command, compose_run, sweep_of
 from triptych.config.explanations import explained
@@ -21,7 +23,7 @@ from triptych.runs.run import Run, load
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Run", "evaluate", "forecast", "load", "report", "sweep", "train"]
+__all__ = ["Run", "evaluate", "forecast", "load", "report", "score", "sweep", "train"]
 
 Folders = str | Path | Sequence[str | Path]
 """One folder of a user's own configuration files, or several."""
@@ -105,33 +107,84 @@ def report(folder: str | Path, *, unequal: bool = False) -> pd.DataFrame:
     return build_report(Path(folder).expanduser(), unequal=unequal).table
 
 
-def evaluate(run: Run | str | Path, *overrides: str, split: str) -> dict[str, Any]:
-    """Translate and score a split with a trained run; scores and translations are also kept in its folder.
+def evaluate(
+    run: Run | str | Path | None = None,
+    *overrides: str,
+    split: str | None = None,
+    input: str | Path | None = None,
+    reference: str | Path | None = None,
+    hypothesis: str | Path | None = None,
+) -> dict[str, Any]:
+    """Score a split or a text that a trained run translates, or the translations of another system.
 
     Args:
-        run: trained, or its folder.
+        run: trained, or its folder; None only with ``hypothesis``.
         overrides: such as ``"search.beam_size=8", "metric=[bleu]", "checkpoint=last"``; by default as the run was
             scored.
-        split: ``validation``, a test set of the run's data, or ``suites`` for its contrastive suites.
+        split: ``validation``, a test set of the run's data, or ``suites`` for its contrastive suites. Scores and
+            translations of a split are also kept in the run's folder.
+        input: instead of a split, a file of sources, one sentence a line.
+        reference: file with a translation of each line of ``input`` or ``hypothesis``.
+        hypothesis: file with translations of any system.
 
     Returns:
         Scores and their signatures, as ``test.<split>`` of result.json; of the suites, as ``suites``.
 
     Raises:
-        UserError: a mistake in the overrides, an unknown split, or text that has changed since the run was trained.
+        UserError: a mistake in the overrides, an unknown split, files that cannot be used, or text that has changed
+            since the run was trained.
     """
     from triptych.evaluation.run import evaluate_run, evaluate_run_on_suites
+    from triptych.evaluation.text import evaluate_files
 
-    trained = run if isinstance(run, Run) else Run(run)
-    own = [f"checkpoint={trained.checkpoint}", f"device={trained.device}"]
-    given = [f"run={str(trained.folder)!r}", f"split={split}", *own, *overrides]
-    with _own_configuration("evaluate", given, ()):
-        config = compose_command("evaluate", given)
-        if (config.checkpoint, config.device) != (trained.checkpoint, trained.device):
-            trained = Run(trained.folder, config.checkpoint, config.device)
+    files = {"input": input, "reference": reference, "hypothesis": hypothesis}
+    with _configured("evaluate", run, [*([f"split={split}"] if split else []), *overrides], files) as (config, trained):
+        if config.split is None:
+            return evaluate_files(config, trained).scores
+        assert trained is not None
         if config.split == SUITES:
             return evaluate_run_on_suites(trained, config.suite_items, config.search_tokens)
         return evaluate_run(trained, config.split, config.search, config.metric, config.search_tokens).scores
+
+
+def score(run: Run | str | Path, *overrides: str, input: str | Path, reference: str | Path) -> dict[str, Any]:
+    """Return how likely a trained run finds the references of a text, given their sources.
+
+    Args:
+        run: trained, or its folder.
+        overrides: such as ``"checkpoint=last"``, or ``"tgt=de"`` for a run of several directions.
+        input: file of sources, one sentence a line.
+        reference: file with a translation of each.
+
+    Returns:
+        ``log_probabilities`` in nats, one of each reference with its ``</s>``, ``nats_per_sentence`` and
+        ``nats_per_word``.
+
+    Raises:
+        UserError: a mistake in the overrides, or files that cannot be used. ``Run.score`` takes lists of lines.
+    """
+    from triptych.evaluation.text import direction_of, read_text, score_text
+
+    with _configured("score", run, overrides, {"input": input, "reference": reference}) as (config, trained):
+        assert trained is not None
+        text = read_text(config.input, config.reference)
+        return score_text(trained, text, direction_of(trained, config.src, config.tgt), config.search_tokens)
+
+
+@contextmanager
+def _configured(
+    command: str, run: Run | str | Path | None, overrides: Sequence[str], files: Mapping[str, str | Path | None]
+) -> Iterator[tuple[DictConfig, Run | None]]:
+    """Give the configuration of a command on a run, and the run: the one given, unless an override names another."""
+    given = [f"{key}={str(path)!r}" for key, path in files.items() if path is not None]
+    trained = Run(run) if isinstance(run, str | Path) else run
+    if trained is not None:
+        given += [f"run={str(trained.folder)!r}", f"checkpoint={trained.checkpoint}", f"device={trained.device}"]
+    with _own_configuration(command, [*given, *overrides], ()):
+        config = compose_command(command, [*given, *overrides])
+        if trained is not None and (config.checkpoint, config.device) != (trained.checkpoint, trained.device):
+            trained = Run(trained.folder, config.checkpoint, config.device)
+        yield config, trained
 
 
 @contextmanager

@@ -21,15 +21,6 @@ SECONDS = 60
 """How long a process may take to load and to answer, on a busy machine."""
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the run ``runs/tiny``."""
-    folder = tmp_path_factory.mktemp("trained")
-    done = triptych("train", "scale=smoke", "cache=cache", "name=tiny", "budget.steps=2", "test=false", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return folder
-
-
 @contextmanager
 def started(folder: Path, *more: str, **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TERM": "dumb"}
@@ -50,10 +41,10 @@ def read_until(descriptor: int, wanted: str) -> str:
     return found
 
 
-def test_a_line_goes_out_while_the_pipe_is_open(trained: Path) -> None:
+def test_a_line_goes_out_while_the_pipe_is_open(tiny_run: Path) -> None:
     lines = ["The dog sleeps.", "", "The cat eats the bread."]
-    expected = triptych("translate", *COMMAND[4:], cwd=trained, stdin="\n".join(lines)).stdout.split("\n")
-    with started(trained, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    expected = triptych("translate", *COMMAND[4:], cwd=tiny_run, stdin="\n".join(lines)).stdout.split("\n")
+    with started(tiny_run, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for line, translation in zip(lines, expected, strict=False):
@@ -65,9 +56,9 @@ def test_a_line_goes_out_while_the_pipe_is_open(trained: Path) -> None:
         assert process.wait(SECONDS) == 2
 
 
-def test_a_terminal_gets_a_prompt(trained: Path) -> None:
+def test_a_terminal_gets_a_prompt(tiny_run: Path) -> None:
     ours, theirs = pty.openpty()
-    with started(trained, "scores=true", stdin=theirs, stdout=theirs, stderr=subprocess.PIPE) as process:
+    with started(tiny_run, "scores=true", stdin=theirs, stdout=theirs, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         said = read_until(process.stderr.fileno(), "ends.")
         assert "runs/tiny: en to fr, beam 1." in said
@@ -79,29 +70,29 @@ def test_a_terminal_gets_a_prompt(trained: Path) -> None:
         assert process.wait(SECONDS) == 0
 
 
-def test_a_closed_input_is_named(trained: Path) -> None:
+def test_a_closed_input_is_named(tiny_run: Path) -> None:
     done = subprocess.run(
-        ["sh", "-c", 'exec "$0" "$@" <&-', *COMMAND], cwd=trained, capture_output=True, text=True, check=False
+        ["sh", "-c", 'exec "$0" "$@" <&-', *COMMAND], cwd=tiny_run, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert done.stderr == "triptych: standard input is closed; give input=FILE, or text through a pipe.\n"
 
 
-def test_files_give_what_the_pipe_gives(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_give_what_the_pipe_gives(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("triptych.decoding.line_groups.GROUP_LINES", 2)
     text = "The dog sleeps.\n\nThe cat eats the bread.\n"
     source = tmp_path / "a=b, c.en"
     source.write_text(text)
     arguments = ["translate", *COMMAND[4:]]
-    piped = triptych(*arguments, cwd=trained, stdin=text)
-    assert triptych(*arguments, f"input='{source}'", cwd=trained).stdout == piped.stdout
+    piped = triptych(*arguments, cwd=tiny_run, stdin=text)
+    assert triptych(*arguments, f"input='{source}'", cwd=tiny_run).stdout == piped.stdout
     target = tmp_path / "new" / "out.fr"
-    done = triptych(*arguments, f"input='{source}'", f"output={target}", cwd=trained)
+    done = triptych(*arguments, f"input='{source}'", f"output={target}", cwd=tiny_run)
     assert (done.returncode, done.stdout, target.read_text()) == (0, "", piped.stdout)
-    scored = triptych(*arguments, "scores=true", f"input='{source}'", cwd=trained).stdout
+    scored = triptych(*arguments, "scores=true", f"input='{source}'", cwd=tiny_run).stdout
     assert [line.split("\t")[0] for line in scored.splitlines()] == ["1", "2", "3"]
     source.write_bytes(b"The dog.\n\xff\n")
-    failed = triptych(*arguments, f"input='{source}'", f"output={target}", cwd=trained)
+    failed = triptych(*arguments, f"input='{source}'", f"output={target}", cwd=tiny_run)
     assert failed.returncode == 2
     assert "c.en:2 has bytes that are not UTF-8" in failed.stderr
     assert target.read_text() == piped.stdout, "an output that is not complete leaves the old one"
@@ -118,10 +109,10 @@ def test_files_give_what_the_pipe_gives(trained: Path, tmp_path: Path, monkeypat
     ],
 )
 def test_files_that_cannot_be_used_are_named_before_the_model_is_loaded(
-    trained: Path, given: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Path, given: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("triptych.runs.run.load", lambda *arguments: pytest.fail("loaded"))
-    done = triptych("translate", *COMMAND[4:], *given, cwd=trained)
+    done = triptych("translate", *COMMAND[4:], *given, cwd=tiny_run)
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -1,17 +1,14 @@
-"""``triptych evaluate``: translate and score one split, or score the contrastive suites, with a trained run."""
+"""``triptych evaluate``: translate and score a split or files, score contrastive suites, or another system's output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
 from triptych.commands.threads import choose_threads
-
-if TYPE_CHECKING:
-    from triptych.evaluation.run import RunEvaluation
 
 
 def main(arguments: list[str]) -> int:
@@ -19,33 +16,52 @@ def main(arguments: list[str]) -> int:
 
 
 def _evaluate(config: DictConfig) -> None:
-    from triptych.data.contrast import SUITES  # imported late: --help and mistakes do not wait for it
-    from triptych.evaluation.run import evaluate_run, evaluate_run_on_suites
-    from triptych.kernels.malloc import keep_freed_memory
-    from triptych.runs.run import Run
+    from triptych.kernels.malloc import keep_freed_memory  # imported late: --help and mistakes do not wait for it
 
     keep_freed_memory()
     choose_threads()
+    if config.split is None:
+        _evaluate_files(config)
+    else:
+        _evaluate_split(config)
+
+
+def _evaluate_split(config: DictConfig) -> None:
+    from triptych.data.contrast import SUITES
+    from triptych.evaluation.run import evaluate_run, evaluate_run_on_suites
+    from triptych.runs.run import Run
+
     run = Run(config.run, config.checkpoint, config.device)
     if config.split == SUITES:
         _print_suites(evaluate_run_on_suites(run, config.suite_items, config.search_tokens))
         print(f"items: {run.files.suites}")
         return
-    _print_split(evaluate_run(run, config.split, config.search, config.metric, config.search_tokens))
+    found = evaluate_run(run, config.split, config.search, config.metric, config.search_tokens)
+    _print_translated(found.split, found.scores, found.metrics)
+    print(f"translations: {found.translations}")
 
 
-def _print_split(found: RunEvaluation) -> None:
-    scores = found.scores
-    beam = scores["beam_size"]
+def _evaluate_files(config: DictConfig) -> None:
+    from triptych.evaluation.text import evaluate_files
+
+    found = evaluate_files(config)
+    if found.translated:
+        _print_translated(found.name, found.scores, found.metrics)
+    else:
+        print(f"{found.name}: {found.scores['sentences']:,} sentences")
+        _print_metrics(found.scores, found.metrics)
+        print(f"repetition rate {found.scores['repetition_rate']:.4f}")
+    if found.kept is not None:
+        print(f"kept: {found.kept}")
+
+
+def _print_translated(name: str, scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:
     penalty = f"{scores['length_penalty']:g}" + (" (tuned)" if "length_penalty_tuned" in scores else "")
     print(
-        f"{found.split}: {scores['sentences']:,} sentences, checkpoint {found.checkpoint}, beam {beam}, "
+        f"{name}: {scores['sentences']:,} sentences, checkpoint {scores['checkpoint']}, beam {scores['beam_size']}, "
         f"length penalty {penalty}"
     )
-    for key, name in found.metrics.items():
-        print(f"{name} {scores[key]:.2f}  {scores[f'{key}_signature']}")
-        if "brevity_penalty" in (details := scores.get(f"{key}_details", {})):
-            print(f"  brevity penalty {details['brevity_penalty']:.3f}, length ratio {details['length_ratio']:.3f}")
+    _print_metrics(scores, metrics)
     if scores["nats_per_sentence"] is not None:
         print(f"references: {scores['nats_per_sentence']:.3f} nats a sentence, {scores['nats_per_word']:.4f} a word")
     print(f"repetition rate {scores['repetition_rate']:.4f}, cut at the length limit {scores['cut_share']:.4f}")
@@ -53,7 +69,13 @@ def _print_split(found: RunEvaluation) -> None:
     for row in scores["by_length"]:
         if row["sentences"]:
             print(f"  {row['label']:>6} words  {row['sentences']:5} sentences  BLEU {row['bleu']:.2f}")
-    print(f"translations: {found.translations}")
+
+
+def _print_metrics(scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:
+    for key, name in metrics.items():
+        print(f"{name} {scores[key]:.2f}  {scores[f'{key}_signature']}")
+        if "brevity_penalty" in (details := scores.get(f"{key}_details", {})):
+            print(f"  brevity penalty {details['brevity_penalty']:.3f}, length ratio {details['length_ratio']:.3f}")
 
 
 def _print_suites(suites: Mapping[str, Mapping[str, Any]]) -> None:

@@ -241,14 +241,35 @@ class Serve:
 class Evaluate:
     """conf/evaluate.yaml."""
 
-    run: str = MISSING
-    split: str = MISSING
+    run: str | None = MISSING
+    split: str | None = MISSING
+    input: str | None = MISSING
+    reference: str | None = MISSING
+    hypothesis: str | None = MISSING
+    output: str | None = MISSING
+    src: str | None = MISSING
+    tgt: str | None = MISSING
     checkpoint: str | None = MISSING
     device: str = MISSING
     search_tokens: int = MISSING
     suite_items: int = MISSING
     search: Any = MISSING
     metric: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Score:
+    """conf/score.yaml."""
+
+    run: str = MISSING
+    input: str = MISSING
+    reference: str = MISSING
+    output: str | None = MISSING
+    src: str | None = MISSING
+    tgt: str | None = MISSING
+    checkpoint: str | None = MISSING
+    device: str = MISSING
+    search_tokens: int = MISSING
 
 
 @dataclass
@@ -268,7 +289,7 @@ def register() -> None:
     run_values.register()
     search_path.register()
     store = ConfigStore.instance()
-    for node in (Train, Translate, Attend, Serve, Evaluate, Export):
+    for node in (Train, Translate, Score, Attend, Serve, Evaluate, Export):
         store.store(name=f"{node.__name__.lower()}_schema", node=node)
 
 

@@ -134,6 +134,24 @@ def check_command(config: DictConfig) -> None:
         require_one_best("search", config.search)
         if not config.metric:
             raise UserError(NO_METRIC)
+        _check_evaluated(config)
+
+
+def _check_evaluated(config: DictConfig) -> None:
+    """Check that ``triptych evaluate`` gets one thing to score: a split, a text, or another system's translations."""
+    given = [key for key in ("split", "input", "hypothesis") if config[key] is not None]
+    if not given or (given[0] == "split" and len(given) > 1):
+        raise UserError(
+            f"{' and '.join(f'{key}={config[key]}' for key in given) or 'Nothing to score'}: give one of split=NAME, a "
+            "split of the run's data (validation, a test set, suites); input=FILE reference=FILE; or hypothesis=FILE "
+            "reference=FILE."
+        )
+    if given == ["split"] and (key := next((key for key in ("reference", "output") if config[key]), None)):
+        raise UserError(f"{key}={config[key]} goes with input=FILE or hypothesis=FILE, and not with split=.")
+    if "split" not in given and config.reference is None:
+        raise UserError("reference=… must be given: a file with a translation of each line.")
+    if "hypothesis" not in given and config.run is None:
+        raise UserError("run=… must be given: the folder of the run that translates.")
 
 
 def build_without_values(model: Any, vocabulary: Vocabulary) -> TranslationModel:

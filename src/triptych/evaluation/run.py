@@ -10,10 +10,11 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
+from triptych.data.contrast import SUITES
 from triptych.data.corpus import Corpus
 from triptych.decoding.choices import EXACT
 from triptych.errors import UserError
-from triptych.evaluation.length_penalty import choose_length_penalty
+from triptych.evaluation.length_penalty import ChosenSearch, choose_length_penalty
 from triptych.evaluation.metrics import Metric, for_languages
 from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
 from triptych.evaluation.suites import evaluate_suites, save_suites
@@ -60,6 +61,20 @@ def check_languages(metrics: Mapping[str, Metric], corpus: Corpus) -> None:
         for_languages(metrics, [route[-1] for route, _ in corpus.sections[test_set]])
 
 
+def choose_search(run: Run, search: DictConfig, search_tokens: int) -> ChosenSearch:
+    """Build the search of a configuration; a length penalty to be tuned is chosen on the run's validation set.
+
+    Raises:
+        UserError: a setting that is not allowed, or text that is not what the run was trained with.
+    """
+    built = instantiate(search)
+    if not built.is_tuned:
+        return ChosenSearch(built, {})
+    corpus = instantiate(run.config.data)
+    check_text(run, corpus)
+    return choose_length_penalty(run.translator, corpus, built, search_tokens)
+
+
 def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, search_tokens: int) -> RunEvaluation:
     """Translate and score a split, and keep scores and translations in the run's folder, one set for each search.
 
@@ -79,7 +94,8 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     corpus = instantiate(run.config.data)
     check_text(run, corpus)
     if split not in corpus.splits:
-        raise UserError(f"split={split} is unknown; the run's data has {', '.join(corpus.splits)}.")
+        known = [*corpus.splits, *([SUITES] if corpus.suites(1) else [])]
+        raise UserError(f"split={split} is unknown; the run's data has {', '.join(known)}.")
     chosen = choose_length_penalty(translator, corpus, how, search_tokens)
     found = evaluate_split(
         translator,

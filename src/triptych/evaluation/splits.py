@@ -6,9 +6,11 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from triptych.data.corpus import Corpus
+from triptych.data.pairs import Pairs, Section
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
@@ -49,13 +51,14 @@ OTHER_SCORES = (
 
 @dataclass
 class Evaluation:
-    """Scores of one split, as ``result.json`` stores them, with its sources, translations and references.
+    """Scores of one split or of a text, as ``result.json`` stores them, with sources, translations and references.
 
     Attributes:
+        name: of the split or the text.
         nats: negative log-likelihood of each reference; None for a split that is translated through a pivot.
     """
 
-    split: str
+    name: str
     scores: dict[str, Any]
     sources: list[str]
     translations: list[str]
@@ -75,32 +78,67 @@ def evaluate_split(
     frequency_edges: Sequence[int] = (),
     checkpoint: str,
 ) -> Evaluation:
-    """Translate every sentence of a split, and score the translations against its references.
+    """Translate every sentence of a split, and score the translations against its references, as ``evaluate_pairs``.
 
     Args:
         translator: the trained model.
         corpus: the corpus with the split.
         split: name of the split.
+        frequency_edges: bounds of the ranges of how often a word occurs in training; none for no recall of words.
+    """
+    found = evaluate_pairs(
+        translator,
+        corpus.splits[split],
+        corpus.sections[split],
+        name=split,
+        metrics=metrics,
+        chosen=chosen,
+        search_tokens=search_tokens,
+        length_edges=length_edges,
+        checkpoint=checkpoint,
+    )
+    found.scores |= _word_recall(corpus, split, found.translations, frequency_edges)
+    return found
+
+
+def evaluate_pairs(
+    translator: Translator,
+    pairs: Pairs,
+    sections: Sequence[Section],
+    *,
+    name: str,
+    metrics: Mapping[str, Metric],
+    chosen: ChosenSearch,
+    search_tokens: int,
+    length_edges: Sequence[int],
+    checkpoint: str,
+) -> Evaluation:
+    """Translate sources, and score the translations against their references.
+
+    Args:
+        translator: the trained model.
+        pairs: sources and references.
+        sections: how they are translated.
+        name: what the evaluation is called.
         metrics: corpus metrics by the names of their scores.
-        chosen: how to translate. If its length penalty was tuned, the split is also translated with the common one.
+        chosen: how to translate. If its length penalty was tuned, all is also translated with the common one.
         search_tokens: maximum number of source tokens a batch, including padding.
         length_edges: bounds of the ranges of source lengths, in words.
-        frequency_edges: bounds of the ranges of how often a word occurs in training; none for no recall of words.
         checkpoint: name of the checkpoint of the translator's weights, stored with the scores.
 
     Raises:
         UserError: a metric that ``check_metrics`` refuses.
     """
     check_metrics(metrics)
-    sources, references = map(list, corpus.splits[split])
-    sections, tokenizer, search = corpus.sections[split], translator.tokenizer, chosen.search
+    sources, references = map(list, pairs)
+    tokenizer, search = translator.tokenizer, chosen.search
     metrics = for_languages(metrics, [route[-1] for route, size in sections for _ in range(size)])
     start = time.perf_counter()
     found = translate_sections(translator, sources, sections, search=search, search_tokens=search_tokens)
     seconds = time.perf_counter() - start
     translations = [one.text for one in found]
     pieces = [_pieces(tokenizer, lines) for lines in (translations, references)]
-    nats = sentence_nats(translator, corpus, split, search_tokens)
+    nats = sentence_nats(translator, pairs, sections, search_tokens)
     scores = {
         **score_corpus(metrics, translations, references, sources),
         "sentence_bleu_pieces": sentence_bleu_pieces(*pieces),
@@ -114,13 +152,12 @@ def evaluate_split(
         **_search_settings(search),
         "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
     }
-    scores |= _word_recall(corpus, split, translations, frequency_edges)
     if chosen.bleu:
         common = search.with_length_penalty(COMMON_PENALTY)
         alike = translate_sections(translator, sources, sections, search=common, search_tokens=search_tokens)
         again = _at_common_penalty(score_corpus(metrics, [one.text for one in alike], references, sources))
         scores |= {**chosen.as_stored(), "at_common_penalty": again}
-    return Evaluation(split, scores, sources, translations, references, nats)
+    return Evaluation(name, scores, sources, translations, references, nats)
 
 
 def _pieces(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[str]]:
@@ -173,9 +210,14 @@ def save_evaluation(evaluation: Evaluation, folder: RunFolder, name: str) -> Non
     The files are ``translations/<name>.txt``, ``<name>.ref.txt``, ``<name>.src.txt`` and ``<name>.json``, and
     ``<name>.nats.txt`` with the negative log-likelihood of each reference.
     """
-    write_lines(folder.translations / f"{name}.txt", evaluation.translations)
-    write_lines(folder.translations / f"{name}.ref.txt", evaluation.references)
-    write_lines(folder.translations / f"{name}.src.txt", evaluation.sources)
+    write_evaluation(evaluation, folder.translations, name)
+
+
+def write_evaluation(evaluation: Evaluation, folder: Path, name: str) -> None:
+    """Write the files of ``save_evaluation`` to a folder."""
+    write_lines(folder / f"{name}.txt", evaluation.translations)
+    write_lines(folder / f"{name}.ref.txt", evaluation.references)
+    write_lines(folder / f"{name}.src.txt", evaluation.sources)
     if evaluation.nats is not None:
-        write_lines(folder.translations / f"{name}.nats.txt", [f"{nats:.{DECIMALS}f}" for nats in evaluation.nats])
-    write_json(folder.translations / f"{name}.json", evaluation.scores)
+        write_lines(folder / f"{name}.nats.txt", [f"{nats:.{DECIMALS}f}" for nats in evaluation.nats])
+    write_json(folder / f"{name}.json", evaluation.scores)

@@ -116,6 +116,11 @@ class Run:
         )
 
     @property
+    def tested(self) -> Direction:
+        """Source and target language of the run's test sets; no model is loaded."""
+        return _directions(self.config, Tokenizer.load(self.files.tokenizer)).tested
+
+    @property
     def model(self) -> TranslationModel:
         """The architecture with its trained weights, in evaluation mode."""
         return self.translator.model

@@ -35,9 +35,13 @@ def corpus(*routes: tuple[str, ...]) -> Any:
     return SimpleNamespace(splits={"test": (SOURCES, REFERENCES)}, sections={"test": sections})
 
 
+def nats_of(translator: Any, text: Any) -> list[float] | None:
+    return sentence_nats(translator, text.splits["test"], text.sections["test"], 100)
+
+
 def test_nats_of_sentences_and_words() -> None:
     translator: Any = HalfANat()
-    nats = sentence_nats(translator, corpus(("fr", "en"), ("de", "en")), "test", 100)
+    nats = nats_of(translator, corpus(("fr", "en"), ("de", "en")))
     assert nats == [8.5, 8.0, 0.5]
     assert translator.directions == [("fr", "en"), ("de", "en")]
     # Eight words; the </s> of the empty reference counts above the line.
@@ -46,7 +50,7 @@ def test_nats_of_sentences_and_words() -> None:
 
 def test_a_translation_through_a_pivot_has_no_likelihood() -> None:
     translator: Any = HalfANat()
-    assert sentence_nats(translator, corpus(("fr", "en"), ("fr", "de", "en")), "test", 100) is None
+    assert nats_of(translator, corpus(("fr", "en"), ("fr", "de", "en"))) is None
     assert mean_nats(None, REFERENCES) == {"nats_per_sentence": None, "nats_per_word": None}
     assert not translator.directions
 
@@ -54,7 +58,7 @@ def test_a_translation_through_a_pivot_has_no_likelihood() -> None:
 def test_stored_values_are_rounded_and_the_means_are_theirs() -> None:
     translator: Any = HalfANat()
     translator.score_ids = lambda *given: [-1.00004, -2.00006, -3.0]
-    nats = sentence_nats(translator, corpus(("fr", "en")), "test", 100)
+    nats = nats_of(translator, corpus(("fr", "en")))
     assert nats == [1.0, 2.0001, 3.0]
     assert mean_nats(nats, REFERENCES)["nats_per_sentence"] == pytest.approx(6.0001 / 3, abs=1e-12)
 

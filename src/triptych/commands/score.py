@@ -1,0 +1,42 @@
+"""``triptych score``: how likely a trained run finds given translations."""
+
+from __future__ import annotations
+
+import sys
+
+from omegaconf import DictConfig
+
+from triptych.commands.arguments import run_command
+from triptych.commands.text import check_files, output_file
+from triptych.commands.threads import choose_threads
+
+
+def main(arguments: list[str]) -> int:
+    return run_command("score", arguments, _score)
+
+
+def _score(config: DictConfig) -> None:
+    """Write a line for each reference, and the means to standard error.
+
+    Raises:
+        UserError: files that cannot be used, or languages that the run does not have.
+    """
+    check_files(config, "input", "reference")
+    from triptych.evaluation.text import direction_of, read_text, score_text  # late: mistakes do not wait for it
+    from triptych.kernels.malloc import keep_freed_memory
+    from triptych.runs.run import Run
+
+    text = read_text(config.input, config.reference)
+    keep_freed_memory()
+    choose_threads()
+    run = Run(config.run, config.checkpoint, config.device)
+    found = score_text(run, text, direction_of(run, config.src, config.tgt), config.search_tokens)
+    with output_file(config.output) as file:
+        for number, (value, line) in enumerate(zip(found["log_probabilities"], text.tgt, strict=True), 1):
+            file.write(f"{number}\t{value:.4f}\t{line}\n".encode())
+        file.flush()
+    print(
+        f"{len(text.tgt):,} references, checkpoint {run.checkpoint}: {found['nats_per_sentence']:.3f} nats a sentence, "
+        f"{found['nats_per_word']:.4f} a word",
+        file=sys.stderr,
+    )

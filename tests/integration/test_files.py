@@ -1,0 +1,110 @@
+"""``triptych score`` and ``triptych evaluate`` on files: the figures of a run's own splits, and of sacreBLEU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from conftest import triptych as command_line
+
+import triptych
+
+RUN = ["run=runs/tiny", "device=cpu"]
+
+
+@pytest.fixture
+def test_set(tiny_run: Path, tmp_path: Path) -> dict[str, Path]:
+    """The run's test set and its translations, as files elsewhere."""
+    stored = tiny_run / "runs" / "tiny" / "translations"
+    files = {"talk.en": "test.src.txt", "talk.fr": "test.ref.txt", "system.fr": "test.txt"}
+    for name, original in files.items():
+        (tmp_path / name).write_bytes((stored / original).read_bytes())
+    return {name: tmp_path / name for name in files}
+
+
+def test_the_likelihood_of_a_file_is_that_of_its_lines(tiny_run: Path, test_set: dict[str, Path]) -> None:
+    source, reference = test_set["talk.en"], test_set["talk.fr"]
+    files = [f"input={source}", f"reference={reference}"]
+    done = command_line("score", *RUN, *files, cwd=tiny_run)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    lines = [file.read_text().splitlines() for file in (source, reference)]
+    run = triptych.load(tiny_run / "runs" / "tiny")
+    expected = run.score(*lines)
+    assert [row[0] for row in rows] == [str(number) for number in range(1, 7)]
+    assert [float(row[1]) for row in rows] == pytest.approx(expected, abs=1e-3)
+    assert [row[2] for row in rows] == lines[1]
+    words = sum(len(line.split()) for line in lines[1])
+    assert f"6 references, checkpoint best: {-sum(expected) / 6:.3f} nats a sentence" in done.stderr
+    scores = triptych.score(run, input=source, reference=reference)
+    assert scores["nats_per_word"] == pytest.approx(-sum(expected) / words, abs=1e-4)
+    assert scores["nats_per_word"] == run.result["test"]["test"]["nats_per_word"]
+    output = source.parent / "scores.tsv"
+    silent = command_line("score", *RUN, *files, f"output={output}", cwd=tiny_run)
+    assert (silent.stdout, output.read_text()) == ("", done.stdout)
+
+
+def test_files_score_as_the_split_that_they_are(tiny_run: Path, test_set: dict[str, Path]) -> None:
+    files = {"input": test_set["talk.en"], "reference": test_set["talk.fr"]}
+    run = triptych.Run(tiny_run / "runs" / "tiny")
+    before = sorted(tiny_run.rglob("*"))
+    scores = triptych.evaluate(run, **files)
+    assert {**scores, "seconds": 0} == {**run.result["test"]["test"], "seconds": 0}
+    given = [f"{key}={path}" for key, path in files.items()]
+    kept = test_set["talk.en"].parent / "kept"
+    done = command_line("evaluate", *RUN, *given, f"output={kept}", cwd=tiny_run)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("talk: 6 sentences, checkpoint best, beam 4, length penalty 0.6\n")
+    assert f"BLEU {scores['bleu']:.2f}  nrefs:1|" in done.stdout
+    assert (kept / "talk.txt").read_text() == test_set["system.fr"].read_text()
+    assert json.loads((kept / "talk.json").read_text())["chrf"] == scores["chrf"]
+    assert sorted(tiny_run.rglob("*")) == before, "nothing is kept in the run's folder"
+
+
+def test_another_systems_output_gets_the_same_scores_without_a_model(
+    tiny_run: Path, test_set: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triptych.Run, "translator", property(lambda self: pytest.fail("a model was loaded")))
+    system, reference = test_set["system.fr"], test_set["talk.fr"]
+    scores = triptych.evaluate(hypothesis=system, reference=reference)
+    stored = triptych.Run(tiny_run / "runs" / "tiny").result["test"]["test"]
+    assert {key: stored[key] for key in scores} == scores
+    lines = [file.read_text().splitlines() for file in (system, reference)]
+    assert scores["bleu"] == sacrebleu.corpus_bleu(lines[0], [lines[1]]).score
+    done = command_line("evaluate", f"hypothesis={system}", f"reference={reference}", "metric=[ter]", cwd=tiny_run)
+    assert f"TER {stored['ter']:.2f}  {stored['ter_signature']}" in done.stdout
+    moses = ["metric=[bleu_lc_norm_tok]", f"hypothesis={system}", f"reference={reference}"]
+    assert "language=null" in command_line("evaluate", *moses, cwd=tiny_run).stderr
+    assert "lang:fr" in command_line("evaluate", *moses, "tgt=fr", cwd=tiny_run).stdout
+    assert "lang:fr" in command_line("evaluate", *moses, "run=runs/tiny", cwd=tiny_run).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evaluate", *RUN], "Nothing to score: give one of split=NAME"),
+        (["evaluate", "hypothesis=system.fr", "split=test"], "split=test and hypothesis=system.fr: give one of"),
+        (["evaluate", *RUN, "split=test", "output=kept"], "output=kept goes with input=FILE"),
+        (["evaluate", *RUN, "input=talk.en"], "reference=… must be given"),
+        (["evaluate", "input=talk.en", "reference=talk.fr"], "run=… must be given"),
+        (["evaluate", "hypothesis=none.fr", "reference=talk.fr"], "hypothesis=none.fr: there is no such file"),
+        (["evaluate", "hypothesis=system.fr", "reference=short.fr"], "system.fr has 6 lines and short.fr has 1"),
+        (["evaluate", "hypothesis=empty.fr", "reference=empty.fr"], "have no lines"),
+        (["evaluate", "hypothesis=system.fr", "reference=talk.fr", "output=."], "output=. is the folder of"),
+        (["evaluate", *RUN, "split=nosuch"], "the run's data has train, validation, test, test_long, suites."),
+        (["score", *RUN, "input=talk.en", "reference=short.fr"], "talk.en has 6 lines and short.fr has 1"),
+        (["score", *RUN, "input=talk.en"], "reference=… must be given"),
+        (["score", *RUN, "input=talk.en", "reference=talk.fr", "tgt=de"], "tgt=de is not a target language"),
+    ],
+)
+def test_mistakes_are_named(
+    arguments: list[str], said: str, tiny_run: Path, test_set: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "short.fr").write_text("un\n")
+    (tmp_path / "empty.fr").touch()
+    given = [one.replace("run=runs/tiny", f"run={tiny_run / 'runs' / 'tiny'}") for one in arguments]
+    done = command_line(*given, cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert said in done.stderr
