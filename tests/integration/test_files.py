@@ -84,8 +84,11 @@ def test_another_systems_output_gets_the_same_scores_without_a_model(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["evaluate", *RUN], "Nothing to score: give one of split=NAME"),
-        (["evaluate", "hypothesis=system.fr", "split=test"], "split=test and hypothesis=system.fr: give one of"),
+        (["evaluate", *RUN], "split=… must be given, a split of the run's data"),
+        (
+            ["evaluate", "hypothesis=system.fr", "split=test"],
+            "split=test and hypothesis=system.fr are two things to score",
+        ),
         (["evaluate", *RUN, "split=test", "output=kept"], "output=kept goes with input=FILE"),
         (["evaluate", *RUN, "input=talk.en"], "reference=… must be given"),
         (["evaluate", "input=talk.en", "reference=talk.fr"], "run=… must be given"),

@@ -14,18 +14,10 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
-import triptych
+from triptych.config.conf_folder import ENTRY_POINT, conf_dir
 from triptych.errors import UserError
 
-ENTRY_POINT = "triptych.conf"
-"""Group of entry points. In it an installed package names the Python package that holds its YAML files."""
 _own: ContextVar[tuple[Path, ...]] = ContextVar("own configuration folders", default=())
-
-
-def conf_dir() -> Path:
-    """Return the folder of triptych's YAML files: inside an installed wheel, or at the top of a checkout."""
-    package = Path(triptych.__file__).parent
-    return package / "conf" if (package / "conf").is_dir() else package.parents[1] / "conf"
 
 
 def own_folders() -> tuple[Path, ...]:

@@ -140,12 +140,13 @@ def check_command(config: DictConfig) -> None:
 def _check_evaluated(config: DictConfig) -> None:
     """Check that ``triptych evaluate`` gets one thing to score: a split, a text, or another system's translations."""
     given = [key for key in ("split", "input", "hypothesis") if config[key] is not None]
-    if not given or (given[0] == "split" and len(given) > 1):
+    if not given:
         raise UserError(
-            f"{' and '.join(f'{key}={config[key]}' for key in given) or 'Nothing to score'}: give one of split=NAME, a "
-            "split of the run's data (validation, a test set, suites); input=FILE reference=FILE; or hypothesis=FILE "
-            "reference=FILE."
+            "split=… must be given, a split of the run's data (validation, a test set or suites); or files, as "
+            "input=FILE reference=FILE or hypothesis=FILE reference=FILE."
         )
+    if given[0] == "split" and len(given) > 1:
+        raise UserError(f"{' and '.join(f'{key}={config[key]}' for key in given)} are two things to score; give one.")
     if given == ["split"] and (key := next((key for key in ("reference", "output") if config[key]), None)):
         raise UserError(f"{key}={config[key]} goes with input=FILE or hypothesis=FILE, and not with split=.")
     if "split" not in given and config.reference is None:

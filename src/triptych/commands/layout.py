@@ -1,0 +1,35 @@
+"""Names beside what is said of them, within the width of the terminal or of COLUMNS."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable
+
+WIDEST = 100
+"""Most columns of text: longer lines are hard to read."""
+WIDEST_NAME = 30
+"""Most columns of a name that its description stands beside; what is said of a longer one stands below it."""
+
+
+def text_width() -> int:
+    """Return the columns of the terminal, or of COLUMNS; 80 where neither says."""
+    return min(shutil.get_terminal_size().columns, WIDEST)
+
+
+def in_two_columns(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
+    """Return lines with a name at the left and its description, wrapped, at the right."""
+    rows, width = list(rows), max(text_width(), 40)
+    column = indent + min(max((len(name) for name, _ in rows), default=0), min(WIDEST_NAME, width // 2)) + 2
+    lines = []
+    for name, description in rows:
+        first, *others = textwrap.wrap(description, width - column, break_long_words=False, break_on_hyphens=False) or [
+            ""
+        ]
+        left = f"{' ' * indent}{name}"
+        if len(left) + 2 > column and first:
+            lines.append(left)
+            left = ""
+        lines.append(f"{left:{column}}{first}".rstrip())
+        lines += [f"{' ' * column}{line}" for line in others]
+    return lines
