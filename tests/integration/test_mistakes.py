@@ -35,6 +35,22 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["model=lm4mt", "model.num_layer=3"], ["model.num_layer", "did you mean model.num_layers?"]),
         (["model=transformr"], ["model=transformr", "transformer_base"]),
         (["steps=200"], ["steps is no configuration key", "did you mean budget.steps?"]),
+        (["lr=0.1"], ["lr is no configuration key; did you mean optimizer.schedule.peak?"]),
+        (["optimizer=noam", "optimizer.lr=0.1"], ["did you mean optimizer.schedule.factor?"]),
+        (["epochs=3"], ["did you mean budget.epochs?", "budget.steps=null budget.epochs=10"]),
+        (["device=cuda"], ["strategy=cpu, single_gpu"]),
+        (["strategy.device=1"], ["did you mean strategy.devices?"]),
+        (["valid=x"], ["data.validation", "validation.every"]),
+        (["data.dev=x"], ["data.validation"]),
+        (["batch_size=32"], ["did you mean batch.tokens?"]),
+        (["hidden_size=64"], ["did you mean model.d_model?"]),
+        (["model=rnn", "hidden_size=64"], ["did you mean model.hidden_size?"]),
+        (["patience=3"], ["callbacks.early_stopping.patience=3"]),
+        (
+            ["tokenizer=char", "tokenizer.bpe_dropout=0.1"],
+            ["tokenizer=char lacks it, and tokenizer=bpe has it: choose that, or leave the key out."],
+        ),
+        (["model.input_feeding=true"], ["the chosen model lacks it", "model=rnn"]),
         (["lm4mt"], ["lm4mt has no =", "such as scale=toy"]),
         ([*TEXT, "data.train=nothing"], ["nothing"]),
         ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
@@ -120,6 +136,22 @@ def test_a_run_that_does_not_exist(command: str, tmp_path: Path) -> None:
     done = triptych(command, "run=nowhere", *(["split=test"] if command == "evaluate" else []), cwd=tmp_path)
     assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
     assert "run=nowhere is no run folder" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_a_folder_of_runs_names_some(command: str, tmp_path: Path) -> None:
+    names = [f"arm{number}" for number in range(7)]
+    for name in names:
+        (tmp_path / "sweep" / name).mkdir(parents=True)
+        (tmp_path / "sweep" / name / "run.json").touch()
+    done = triptych(command, "run=sweep", *(["split=test"] if command == "evaluate" else []), cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    said = f"run=sweep is a folder of runs; choose one, such as run=sweep/{names[0]}: {', '.join(names[:5])} … (of 7)."
+    assert said in done.stderr
+
+
+def test_a_folder_without_its_key_gets_it(tmp_path: Path) -> None:
+    assert "such as run=runs/x." in triptych("translate", "runs/x", cwd=tmp_path).stderr
 
 
 def test_unknown_command(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from omegaconf import DictConfig, OmegaConf
 
+from triptych.config.hints import hint, options_with_key
 from triptych.config.search_path import config_folders
 from triptych.errors import UserError
 
@@ -100,7 +101,7 @@ def _options_without_file(overrides: Sequence[str]) -> list[str]:
 
 
 def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
-    """Return ``; did you mean …?`` for a key that is the last part of one of the command's, or resembles one."""
+    """Return ``; `` and what to do instead of giving a key that does not exist; nothing if no key resembles it."""
     from hydra import compose
 
     from triptych.config.composition import separate_hydra
@@ -112,6 +113,9 @@ def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
     except Exception:
         return ""
     keys = _keys(config)
+    found = hint(key, keys) if command == "train" else None
+    if found or (found := options_with_key(key, config_folders(), others)):
+        return f"; {found}"
     last_parts = sorted((one for one in keys if one.rpartition(".")[2] == key), key=len)
     close = last_parts or difflib.get_close_matches(key, keys, n=1)
     return f"; did you mean {close[0]}?" if close else ""

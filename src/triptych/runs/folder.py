@@ -21,6 +21,9 @@ FORMAT = 2
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 """Names of the checkpoints that training goes on from: the newest, and the one before it, kept while a run trains."""
 
+MOST_NAMED = 5
+"""Most runs of a folder that a message names."""
+
 
 @dataclass(frozen=True)
 class RunRecord:
@@ -129,7 +132,7 @@ def read_record(folder: RunFolder) -> RunRecord:
     """
     if not folder.record.exists():
         if not folder.config.exists():
-            raise UserError(f"run={folder.path} is no run folder (it has no run.json); give one that triptych made.")
+            raise UserError(_no_run(folder.path))
         raise UserError(
             f"run={folder.path} was made by triptych {_version_of(folder)}, whose runs this version cannot load; use "
             "that version for it, or train it again."
@@ -146,6 +149,15 @@ def read_record(folder: RunFolder) -> RunRecord:
         raise UserError(
             f"{folder.record} cannot be read ({error}); train the run again in another output=…."
         ) from error
+
+
+def _no_run(path: Path) -> str:
+    """Return the sentence that refuses a folder without a run; one of several runs, as a sweep's, names some."""
+    names = [record.parent.name for record in sorted(path.glob("[!.]*/run.json"))]
+    if not names:
+        return f"run={path} is no run folder (it has no run.json); give one that triptych made."
+    listed = ", ".join(names[:MOST_NAMED]) + (f" … (of {len(names)})" if len(names) > MOST_NAMED else "")
+    return f"run={path} is a folder of runs; choose one, such as run={path / names[0]}: {listed}."
 
 
 def _version_of(folder: RunFolder) -> str:
