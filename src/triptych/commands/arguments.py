@@ -61,9 +61,16 @@ def shows_only(arguments: Sequence[str]) -> bool:
 
 
 def show(command: str, arguments: Sequence[str]) -> int:
-    """Let Hydra answer ``--help``, ``--cfg`` and the like."""
+    """Show the help of a command, or let Hydra answer ``--cfg`` and the like."""
     schema.register()
     folders, rest = split_config_dirs(arguments)
+    if {"-h", "--help"} & {*rest}:
+        from triptych.commands.help import help_lines
+
+        overrides = [one for one in rest if not one.startswith("-")]
+        with explained(command, overrides), with_own_folders(folders):
+            print("\n".join(help_lines(command, overrides)))
+        return 0
 
     def job(config: DictConfig) -> None:
         """Do nothing: Hydra has shown it by then."""

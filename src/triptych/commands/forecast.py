@@ -29,7 +29,9 @@ def main(arguments: list[str]) -> int:
         UserError: whatever training would refuse.
     """
     parser = argparse.ArgumentParser(
-        prog="triptych forecast", description="What a run or a sweep will cost, before anything is trained."
+        prog="triptych forecast",
+        description="What a run or a sweep will cost, before anything is trained.",
+        epilog="It takes every key of triptych train: see triptych train --help.",
     )
     parser.add_argument("--device", help="name of a GPU (default: where the strategy would train here)")
     parser.add_argument(

@@ -17,6 +17,11 @@ def text_width() -> int:
     return min(shutil.get_terminal_size().columns, WIDEST)
 
 
+def wrapped(text: str) -> list[str]:
+    """Return a text in lines that fit."""
+    return textwrap.wrap(text, max(text_width(), 40), break_long_words=False, break_on_hyphens=False)
+
+
 def in_two_columns(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
     """Return lines with a name at the left and its description, wrapped, at the right."""
     rows, width = list(rows), max(text_width(), 40)

@@ -93,10 +93,15 @@ def compose_command(command: str, overrides: Sequence[str]) -> DictConfig:
     """
     from triptych.config.validation import check_command  # imports torch, which --help does without
 
-    register_settings_of(overrides)
-    config = _compose(command, overrides)[0]
+    config = compose_unchecked_command(command, overrides)
     check_command(config)
     return config
+
+
+def compose_unchecked_command(command: str, overrides: Sequence[str]) -> DictConfig:
+    """Compose the configuration of a command on a run without checking it."""
+    register_settings_of(overrides)
+    return _compose(command, overrides)[0]
 
 
 def _compose(command: str, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
