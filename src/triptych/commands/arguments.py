@@ -65,7 +65,7 @@ def show(command: str, arguments: Sequence[str]) -> int:
     schema.register()
     folders, rest = split_config_dirs(arguments)
     if {"-h", "--help"} & {*rest}:
-        from triptych.commands.help import help_lines
+        from triptych.config.help_text import help_lines
 
         overrides = [one for one in rest if not one.startswith("-")]
         with explained(command, overrides), with_own_folders(folders):

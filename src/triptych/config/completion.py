@@ -8,6 +8,7 @@ from pathlib import Path
 from triptych.config.catalog import KINDS, options_of
 from triptych.config.conf_folder import conf_dir, installed_folders
 from triptych.config.keys import Group, Key, allowed_values, config_file, groups_of, keys_of, keys_of_group
+from triptych.runs.demo import PREFIX, demo_names
 
 SHELLS = ("bash", "zsh")
 FLAGS = {
@@ -58,6 +59,8 @@ def _override(command: str, before: Sequence[str], word: str) -> list[str]:
     if options := _options(key, groups, folders):
         return [f"{key}={listed}{one}" for one in _beginning(start, options)]
     if key in ("run", "input", "reference", "hypothesis", "output", "cache", "data.dir"):
+        if key == "run" and start.startswith(PREFIX):
+            return [f"run={one}" for one in _beginning(start, [f"{PREFIX}{name}" for name in demo_names()])]
         fits = {"run": lambda path: path.is_dir()}.get(key, lambda path: True)
         return [f"{key}={listed}{one}" for one in _paths(start, fits, whole=_is_run if key == "run" else None)]
     known = [*keys_of(command), *_keys_of_groups(groups, before, folders)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 

@@ -9,12 +9,12 @@ from typing import Any
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from triptych.commands.layout import in_two_columns, wrapped
 from triptych.config.catalog import KINDS, first_sentence, options_of
 from triptych.config.composition import compose_unchecked, compose_unchecked_command
 from triptych.config.conf_folder import installed_folders
 from triptych.config.keys import Group, Key, config_file, groups_of, keys_of, keys_of_group
 from triptych.config.search_path import config_folders
+from triptych.config.text_columns import in_two_columns, wrapped
 
 MANY = ("experiment", "arm")
 """Groups whose options are too many to be shown here."""

@@ -19,7 +19,7 @@ def text_width() -> int:
 
 def wrapped(text: str) -> list[str]:
     """Return a text in lines that fit."""
-    return textwrap.wrap(text, max(text_width(), 40), break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(text, max(text_width(), 40), break_on_hyphens=False)
 
 
 def in_two_columns(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
@@ -28,9 +28,7 @@ def in_two_columns(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str
     column = indent + min(max((len(name) for name, _ in rows), default=0), min(WIDEST_NAME, width // 2)) + 2
     lines = []
     for name, description in rows:
-        first, *others = textwrap.wrap(description, width - column, break_long_words=False, break_on_hyphens=False) or [
-            ""
-        ]
+        first, *others = textwrap.wrap(description, width - column, break_on_hyphens=False) or [""]
         left = f"{' ' * indent}{name}"
         if len(left) + 2 > column and first:
             lines.append(left)
