@@ -210,7 +210,9 @@ class TextCorpus(Corpus):
         name: name of the corpus.
         src: source language of the test sets, which is also the extension of its files; ``tgt`` likewise.
         dir: folder of the files.
-        train: prefix of the training files; ``validation`` likewise.
+        train: prefix of the training files.
+        validation: prefix of the validation files; or a share of the training pairs, such as 0.02, that is held out of
+            training (``text_reader.HeldOut``).
         test: prefixes of the test sets. The last part of its path names each set.
         cache: root of the cache; the checked text is kept in its folder ``text``.
         max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
@@ -229,7 +231,7 @@ class TextCorpus(Corpus):
         tgt: str,
         dir: str,
         train: str,
-        validation: str,
+        validation: str | float,
         test: Sequence[str],
         cache: str,
         max_length: int | None,
@@ -238,7 +240,23 @@ class TextCorpus(Corpus):
         pivot: str | None,
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
-        prefixes = {TRAIN: train, VALIDATION: validation, **test_sets(test)}
         chosen = Directions.of(directions, src, tgt, pivot)
-        splits, sections, report = read_splits(Path(dir).expanduser(), prefixes, chosen, Path(cache).expanduser())
+        held_out = None if isinstance(validation, str) else _held_out_share(validation, chosen)
+        prefixes = {TRAIN: train, VALIDATION: validation if isinstance(validation, str) else train, **test_sets(test)}
+        folders = Path(dir).expanduser(), Path(cache).expanduser()
+        splits, sections, report = read_splits(folders[0], prefixes, chosen, folders[1], held_out)
         super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
+
+
+def _held_out_share(share: float, directions: Directions) -> float:
+    """Return the share of training pairs that are the validation set.
+
+    Raises:
+        UserError: it is no share, or training mixes directions: a sentence that is held out of one is a source or a
+            target of others.
+    """
+    if not 0 < share < 1:
+        raise UserError(f"data.validation={share} is no share of the training pairs; give 0.02, say, or a prefix.")
+    if directions.several:
+        raise UserError(f"data.validation={share} is for one direction; give files, as data.validation=PREFIX.")
+    return share

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
@@ -42,8 +43,29 @@ def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
     return named
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """Which training pairs a split has, if validation pairs are held out of the training files.
+
+    A hash of the source line decides, so a pair stays where it is when lines are added, and pairs of equal sources are
+    on the same side.
+
+    Attributes:
+        share: of the pairs that are held out, above 0 and below 1.
+        validation: whether the split has the pairs that are held out, or the others.
+    """
+
+    share: float
+    validation: bool
+
+    def has(self, src: str) -> bool:
+        """Whether the split has the pairs with this source."""
+        digest = hashlib.blake2b(src.encode(), digest_size=8).digest()
+        return (int.from_bytes(digest, "big") / 2**64 < self.share) == self.validation
+
+
 def read_splits(
-    folder: Path, prefixes: dict[str, str], directions: Directions, cache: Path
+    folder: Path, prefixes: dict[str, str], directions: Directions, cache: Path, held_out: float | None = None
 ) -> tuple[dict[str, Pairs], dict[str, list[Section]], list[str]]:
     """Read and check the files of every split.
 
@@ -55,6 +77,7 @@ def read_splits(
         prefixes: file prefix of each split, by the split's name.
         directions: directions that are trained and tested.
         cache: root of the cache.
+        held_out: share of the training pairs that are the validation set; None if it has files of its own.
 
     Returns:
         The pairs of each split, the sections of each split, and a report with one line per check.
@@ -67,7 +90,10 @@ def read_splits(
     report: list[str] = []
     for name, prefix in prefixes.items():
         if name in (TRAIN, VALIDATION):
-            parts = [read_split(folder, name, prefix, direction, cache, report) for direction in directions.trained]
+            kept = None if held_out is None else HeldOut(held_out, name == VALIDATION)
+            parts = [
+                read_split(folder, name, prefix, direction, cache, report, kept) for direction in directions.trained
+            ]
             splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(ConcatenatedLines, zip(*parts, strict=True)))
             sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
             sections[name] = [Section(direction, size) for direction, size in sizes]
@@ -78,35 +104,47 @@ def read_splits(
     return splits, sections, report
 
 
-def read_split(folder: Path, name: str, prefix: str, direction: Direction, cache: Path, report: list[str]) -> Pairs:
+def read_split(
+    folder: Path,
+    name: str,
+    prefix: str,
+    direction: Direction,
+    cache: Path,
+    report: list[str],
+    held_out: HeldOut | None = None,
+) -> Pairs:
     """Return the checked pairs of one direction of a split, and append what was found to the report."""
     src, tgt = (find_file(folder, prefix, language) for language in direction)
-    stored = store_text((src, tgt), cache, drop_empty=name == TRAIN)
+    drop_empty = name == TRAIN or held_out is not None
+    stored = store_text((src, tgt), cache, drop_empty=drop_empty, held_out=held_out)
     total, empty = json.loads((stored / "counts.json").read_text())
-    report.append(f"{name}: {total:,} pairs read from {src.name} and {tgt.name}")
+    said = " (held out of training)" if held_out is not None and held_out.validation else ""
+    report.append(f"{name}: {total:,} pairs read from {src.name} and {tgt.name}{said}")
     if empty:
-        report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if name == TRAIN else 'kept'}")
+        report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if drop_empty else 'kept'}")
     return Pairs(*(LineFile(stored / f"{side}.txt") for side in SIDES))
 
 
-def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool) -> Path:
+def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool, held_out: HeldOut | None = None) -> Path:
     """Return the cache folder with the checked lines of two files, and create it if the files are new or have changed.
 
     Files count as changed when their path, size, modification time or change time differ.
 
     Args:
         drop_empty: whether to drop pairs with an empty side.
+        held_out: which of the pairs to store; None for all.
     """
     stats = [(str(file.resolve()), file.stat()) for file in files]
     identity = [[path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for path, stat in stats]
-    key = hashlib.sha256(json.dumps([_FORMAT, identity, drop_empty]).encode()).hexdigest()[:16]
+    stored = [_FORMAT, identity, drop_empty, *([held_out.share, held_out.validation] if held_out else [])]
+    key = hashlib.sha256(json.dumps(stored).encode()).hexdigest()[:16]
     folder = cache / "text" / key
     if not folder.exists():
         with replacing(folder) as temporary:
             temporary.mkdir()
             writers = [LineWriter(temporary / f"{side}.txt") for side in SIDES]
             counts = [0, 0]
-            pairs = read_pairs(files)
+            pairs = (pair for pair in read_pairs(files) if held_out is None or held_out.has(pair[0]))
             while block := list(islice(pairs, _BLOCK_PAIRS)):
                 filled = [pair for pair in block if all(pair)]
                 counts = [counts[0] + len(block), counts[1] + len(block) - len(filled)]
