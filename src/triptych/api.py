@@ -44,7 +44,7 @@ def train(*overrides: str, config_dir: Folders = ()) -> Run:
     with _own_configuration("train", overrides, config_dir):
         if sweep_of(overrides):
             raise UserError(f"{' '.join(overrides)} names several runs; use triptych.sweep.")
-        return Run(train_run(compose_run(overrides)).path)
+        return Run(train_run(compose_run(overrides)).path, trust=None)
 
 
 def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:
@@ -66,7 +66,7 @@ def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:
         started.run()
         if problems := started.problems():
             raise UserError(f"{problems[-1]}: {'; '.join(problems[:-1])}")
-        return [Run(folder.path) for folder in started.runs]
+        return [Run(folder.path, trust=None) for folder in started.runs]
 
 
 def forecast(
@@ -182,8 +182,9 @@ def _configured(
         given += [f"run={str(trained.folder)!r}", f"checkpoint={trained.checkpoint}", f"device={trained.device}"]
     with _own_configuration(command, [*given, *overrides], ()):
         config = compose_command(command, [*given, *overrides])
-        if trained is not None and (config.checkpoint, config.device) != (trained.checkpoint, trained.device):
-            trained = Run(trained.folder, config.checkpoint, config.device)
+        changed = trained is not None and (config.checkpoint, config.device) != (trained.checkpoint, trained.device)
+        if trained is not None and (changed or config.trust):
+            trained = Run(trained.folder, config.checkpoint, config.device, config.trust or trained.trust)
         yield config, trained
 
 

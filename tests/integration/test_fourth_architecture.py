@@ -62,5 +62,10 @@ def test_one_class_and_one_yaml(tmp_path: Path) -> None:
 
     command("train", "--config-dir", "conf", "model=bag", "scale=smoke", "cache=cache")
     (run,) = (tmp_path / "runs").glob("[!.]*")
-    assert command("translate", f"run={run}", stdin="The dog sleeps.\n\nThe cat sleeps.\n").count("\n") == 3
+    refused = triptych("translate", f"run={run}", cwd=tmp_path, stdin="The dog sleeps.\n")
+    assert refused.returncode == 2
+    assert "would run code that is not triptych's: model._target_=bag_of_words.BagOfWords" in refused.stderr
+    lines = "The dog sleeps.\n\nThe cat sleeps.\n"
+    for named in (["trust=bag_of_words"], ["trust=[bag_of_words]"], ["--config-dir", "conf"]):
+        assert command("translate", *named, f"run={run}", stdin=lines).count("\n") == 3
     assert "bag scale=smoke" in command("report", "runs")

@@ -55,7 +55,7 @@ def _attend(config: DictConfig) -> None:
         raise UserError("the sentence is empty; give one to draw the attention over.")
     drawn = []
     for folder in _as_list(config.run):
-        run = Run(folder, config.checkpoint, config.device)
+        run = Run(folder, config.checkpoint, config.device, config.trust)
         tested = run.translator.directions.tested
         direction = config.src or tested[0], config.tgt or tested[1]
         drawn.append(run.attention(config.sentence, config.reference, direction, _as_list(config.ablate)))

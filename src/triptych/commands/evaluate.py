@@ -31,7 +31,7 @@ def _evaluate_split(config: DictConfig) -> None:
     from triptych.evaluation.run import evaluate_run, evaluate_run_on_suites
     from triptych.runs.run import Run
 
-    run = Run(config.run, config.checkpoint, config.device)
+    run = Run(config.run, config.checkpoint, config.device, config.trust)
     if config.split == SUITES:
         _print_suites(evaluate_run_on_suites(run, config.suite_items, config.search_tokens))
         print(f"items: {run.files.suites}")

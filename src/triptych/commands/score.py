@@ -29,7 +29,7 @@ def _score(config: DictConfig) -> None:
     text = read_text(config.input, config.reference)
     keep_freed_memory()
     choose_threads()
-    run = Run(config.run, config.checkpoint, config.device)
+    run = Run(config.run, config.checkpoint, config.device, config.trust)
     found = score_text(run, text, direction_of(run, config.src, config.tgt), config.search_tokens)
     with output_file(config.output) as file:
         for number, (value, line) in enumerate(zip(found["log_probabilities"], text.tgt, strict=True), 1):

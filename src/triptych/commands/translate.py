@@ -69,7 +69,7 @@ def _load(config: DictConfig) -> Translator:
 
     keep_freed_memory()
     choose_threads()
-    return load(config.run, config.checkpoint, config.device).translator
+    return load(config.run, config.checkpoint, config.device, config.trust).translator
 
 
 def _groups(given: str | None, typing: bool, language: str) -> Iterator[list[str]]:

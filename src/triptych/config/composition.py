@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -24,7 +23,9 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.config import schema
 from triptych.config.search_path import conf_dir
 from triptych.errors import UserError
+from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_record
+from triptych.runs.stored_config import read_config
 
 MULTIRUN = ("-m", "--multirun")
 SWEEP_KEYS = ("experiment=", "hydra.mode=")
@@ -199,12 +200,12 @@ def register_settings_of(overrides: Sequence[str]) -> None:
         UserError: the run is of another version, or damaged.
     """
     named = [one.removeprefix("run=").strip("'\"") for one in overrides if one.startswith("run=")]
-    folder = RunFolder(Path(named[-1] if named else os.devnull).expanduser())
+    folder = RunFolder(locate_run(named[-1] if named else os.devnull))
     if folder.config.exists():
         from triptych.runs.scored_search import scored_search  # imports torch, which --help does without
 
         read_record(folder)
-        config: Any = OmegaConf.load(folder.config)
+        config: Any = read_config(folder, _trusted(overrides))
         search = scored_search(folder, config.search)
     else:
         config = compose_unchecked([]).config
@@ -212,3 +213,9 @@ def register_settings_of(overrides: Sequence[str]) -> None:
     store = ConfigStore.instance()
     store.store(group="search", name="run", node=search)
     store.store(group="metric", name="run", node=config.metric)
+
+
+def _trusted(overrides: Sequence[str]) -> list[str]:
+    """Return the packages that the user trusts, before Hydra has read the command line."""
+    given = [one.removeprefix("trust=").strip("[]") for one in overrides if one.startswith("trust=")]
+    return [package.strip(" '\"") for package in given[-1].split(",") if package] if given else []

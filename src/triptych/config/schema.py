@@ -198,6 +198,7 @@ class Translate:
     src: str | None = MISSING
     tgt: str | None = MISSING
     checkpoint: str | None = MISSING
+    trust: Any = MISSING
     device: str = MISSING
     search_tokens: int = MISSING
     search: Any = MISSING
@@ -216,6 +217,7 @@ class Attend:
     src: str | None = MISSING
     tgt: str | None = MISSING
     checkpoint: str | None = MISSING
+    trust: Any = MISSING
     device: str = MISSING
 
 
@@ -229,6 +231,7 @@ class Serve:
     src: str | None = MISSING
     tgt: str | None = MISSING
     checkpoint: str | None = MISSING
+    trust: Any = MISSING
     device: str = MISSING
     beam_size: int | None = MISSING
     n_best: int = MISSING
@@ -250,6 +253,7 @@ class Evaluate:
     src: str | None = MISSING
     tgt: str | None = MISSING
     checkpoint: str | None = MISSING
+    trust: Any = MISSING
     device: str = MISSING
     search_tokens: int = MISSING
     suite_items: int = MISSING
@@ -268,6 +272,7 @@ class Score:
     src: str | None = MISSING
     tgt: str | None = MISSING
     checkpoint: str | None = MISSING
+    trust: Any = MISSING
     device: str = MISSING
     search_tokens: int = MISSING
 
@@ -281,6 +286,7 @@ class Export:
     precision: str = MISSING
     output: str = MISSING
     checkpoint: str | None = MISSING
+    trust: Any = MISSING
 
 
 def register() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import entry_points
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -48,6 +50,21 @@ def with_own_folders(folders: Sequence[str | Path]) -> Iterator[None]:
 def config_folders() -> list[Path]:
     """Return all folders with YAML files that lie on the disk, triptych's first."""
     return [conf_dir(), *own_folders()]
+
+
+def yaml_files(group: str) -> Iterator[str]:
+    """Give the text of each YAML file of a group of the configuration, of the user and of installed packages too."""
+    packages = [files(package.value) for package in entry_points(group=ENTRY_POINT)]
+    for folder in [*config_folders(), *packages]:
+        yield from _texts_below(folder / group)
+
+
+def _texts_below(folder: Traversable) -> Iterator[str]:
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir():
+            yield from _texts_below(path)
+        elif path.name.endswith(".yaml"):
+            yield path.read_text(encoding="utf-8")
 
 
 class OwnFolders(SearchPathPlugin):

@@ -168,7 +168,7 @@ def evaluate_files(config: DictConfig, run: Run | None = None) -> FileEvaluation
     metrics = build_metrics(config.metric)
     names = {key: metric.name for key, metric in metrics.items()}
     if run is None and config.run is not None:
-        run = Run(config.run, config.checkpoint, config.device)
+        run = Run(config.run, config.checkpoint, config.device, config.trust)
     if config.hypothesis is not None:
         name, scores = _name(config.hypothesis), _score_hypothesis(config, run, metrics)
         kept = None if config.output is None else Path(config.output).expanduser() / f"{name}.json"

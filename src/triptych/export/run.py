@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.utils import instantiate
@@ -22,7 +23,12 @@ FORMATS = ("ctranslate2", "safetensors")
 
 
 def export_run(
-    run: str | Path, format: str, precision: str, output: str | Path, checkpoint: str | None
+    run: str | Path,
+    format: str,
+    precision: str,
+    output: str | Path,
+    checkpoint: str | None,
+    trust: str | Sequence[str] = (),
 ) -> tuple[Comparison, Path]:
     """Write a trained run in another form, and compare the results of the two.
 
@@ -32,6 +38,7 @@ def export_run(
         precision: of the weights, ``full`` or ``half``.
         output: the new folder.
         checkpoint: whose weights to export; None for those that result.json scores.
+        trust: package of the user's, or several, that the run's configuration may build from.
 
     Raises:
         UserError: an unknown format or precision, a run without result.json, an architecture that the format has no
@@ -47,7 +54,7 @@ def export_run(
     folder = Path(output).expanduser()
     if folder.exists():
         raise UserError(f"output={folder} is there already; remove it, or give another folder.")
-    loaded = load(run, checkpoint)
+    loaded = load(run, checkpoint, trust=trust)
     lines = list(instantiate(loaded.config.data).splits[VALIDATION][0][:CHECKED_SENTENCES])
     with replacing(folder) as beside:
         if format == "ctranslate2":

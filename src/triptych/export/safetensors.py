@@ -43,7 +43,7 @@ def to_safetensors(run: Run, folder: Path, precision: str) -> None:
 
 def compare_safetensors(run: Run, folder: Path, lines: Sequence[str]) -> Comparison:
     """Translate lines with the run and with its export, and score the run's translations with both."""
-    exported = load(folder)
+    exported = load(folder, trust=run.trust)
     lines = [line for line in lines if line.strip()]
     ours, theirs = run.translate(lines), exported.translate(lines)
     scores = zip(run.score(lines, ours), exported.score(lines, ours), strict=True)

@@ -14,7 +14,6 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.attention.explorer import Attention, attention_of
-from triptych.config import run_values
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.data.directions import Direction, Directions
@@ -26,6 +25,7 @@ from triptych.runs import checkpoints
 from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_metrics, read_record
 from triptych.runs.scored_search import scored_search
+from triptych.runs.stored_config import read_config
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -42,12 +42,20 @@ class Run:
         folder: of the run; or ``demo:NAME``, for one of the small trained runs of the package.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
         device: where the model goes: ``cpu``, ``cuda``, ``cuda:1`` …; ``auto`` for a GPU if there is one, else the CPU.
+        trust: package of your own, or several, that the run's configuration may build from; see ``read_config``.
 
     Raises:
         UserError: the folder holds no run, or one that this version cannot load.
     """
 
-    def __init__(self, folder: str | PathLike[str], checkpoint: str | None = None, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        checkpoint: str | None = None,
+        device: str = "cpu",
+        trust: str | Sequence[str] | None = (),
+    ) -> None:
+        self.trust = trust
         self.files = RunFolder(locate_run(folder))
         read_record(self.files)
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
@@ -63,12 +71,12 @@ class Run:
 
     @cached_property
     def config(self) -> DictConfig:
-        """Configuration of the run, resolved and read-only, with the sizes that ``match`` has found."""
-        run_values.register()  # a logger's or a callback's ``${run:folder}`` stands in it as text
-        config = OmegaConf.load(self.files.config)
-        assert isinstance(config, DictConfig)
-        OmegaConf.set_readonly(config, True)
-        return config
+        """Configuration of the run, resolved and read-only, with the sizes that ``match`` has found.
+
+        Raises:
+            UserError: a damaged file, or one that would run code that is not triptych's; see ``trust``.
+        """
+        return read_config(self.files, self.trust)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -168,19 +176,24 @@ class Run:
         return attention_of(self.translator, self.folder.name, src, tgt, direction, ablate)
 
 
-def load(run: str | PathLike[str], checkpoint: str | None = None, device: str = "cpu") -> Run:
+def load(
+    run: str | PathLike[str],
+    checkpoint: str | None = None,
+    device: str = "cpu",
+    trust: str | Sequence[str] | None = (),
+) -> Run:
     """Load a run and its model.
 
     Args:
         run: its folder, or ``demo:NAME``, as for ``Run``.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
-        device: where the model goes, as of ``Run``.
+        device: where the model goes, as of ``Run``; ``trust`` likewise.
 
     Raises:
-        UserError: no such run, checkpoint or device, a run of another version, or a tokenizer that the checkpoint was
-            not trained with.
+        UserError: no such run, checkpoint or device, a run of another version, a tokenizer that the checkpoint was not
+            trained with, or a configuration that would run code that is not triptych's.
     """
-    loaded = Run(run, checkpoint, device)
+    loaded = Run(run, checkpoint, device, trust)
     _ = loaded.translator
     return loaded
 

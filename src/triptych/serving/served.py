@@ -47,6 +47,7 @@ class ServeOptions:
 
     Attributes:
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that a run's result.json scores.
+        trust: package of the user's, or several, that the runs' configurations may build from.
         device: where the models go.
         src: source language; None for that of a run's test sets. ``tgt`` likewise.
         beam_size: hypotheses that a search keeps; None for as many as in a run's own search.
@@ -56,6 +57,7 @@ class ServeOptions:
     """
 
     checkpoint: str | None
+    trust: str | Sequence[str]
     device: str
     src: str | None
     tgt: str | None
@@ -83,7 +85,7 @@ def load_runs(folders: Sequence[str], options: ServeOptions) -> list[ServedRun]:
 
 
 def _load_run(name: str, folder: Path, options: ServeOptions) -> ServedRun:
-    run = load(folder, options.checkpoint, options.device)
+    run = load(folder, options.checkpoint, options.device, options.trust)
     translator = run.translator
     tested = translator.directions.tested
     direction = options.src or tested[0], options.tgt or tested[1]

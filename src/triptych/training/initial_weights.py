@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from triptych.contract.vocabulary import SIDES
@@ -18,17 +19,18 @@ CHECKPOINT = "best"
 """Weights that a fine-tuning begins with."""
 
 
-def take_weights(parts: TrainingParts, run: str) -> None:
+def take_weights(parts: TrainingParts, run: str, trust: Sequence[str]) -> None:
     """Give a model the best weights of another run.
 
     Args:
         parts: of this run.
         run: folder of the other one.
+        trust: what its configuration may build from besides what triptych has: what this run's own builds from.
 
     Raises:
         UserError: the other run has no such checkpoint, another vocabulary, or another model.
     """
-    source = load(source_run(run).path, CHECKPOINT)
+    source = load(source_run(run).path, CHECKPOINT, trust=trust)
     if not _same_vocabulary(source.tokenizer, parts.tokenizer):
         raise UserError(
             f"init={run} has another vocabulary than this run would have: take its tokenizer along "

@@ -59,7 +59,7 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         checkpoint = "averaged"
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
-    run = load(folder.path, checkpoint, str(device))
+    run = load(folder.path, checkpoint, str(device), trust=None)
     validation = split_loss(run.translator, corpus, VALIDATION, config.search_tokens)
     metrics, test = build_metrics(config.metric), {}
     chosen = choose_length_penalty(run.translator, corpus, instantiate(config.search), config.search_tokens)

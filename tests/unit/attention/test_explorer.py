@@ -29,7 +29,9 @@ from triptych.layers.rnn_attention import RNNAttention
 
 SOURCES = ["a cat sleeps", "the dog sees a bird"]
 TARGETS = ["un chat dort", "le chien voit un oiseau"]
-GREEDY = Search(beam_size=1, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=3, stop="exact", n_best=1)
+GREEDY = Search(
+    beam_size=1, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=3, min_length=0, stop="exact", n_best=1
+)
 MODELS = ["transformer", "lm4mt", "rnn_bahdanau", "convs2s"]
 AXES = ("queries", "keys")
 KINDS = {

@@ -21,7 +21,9 @@ from triptych.layers.rnn_attention import RNNAttention
 
 BATCH = random_batch([(5, 4), (2, 6), (7, 3)])
 SOURCES = [[7, 8, 9, 10], [11, 12]]
-SEARCH = Search(beam_size=3, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=5, stop="exact", n_best=2)
+SEARCH = Search(
+    beam_size=3, length_penalty=0.6, max_length_ratio=1.0, max_length_extra=5, min_length=0, stop="exact", n_best=2
+)
 
 
 def mask_by_weights(attention: RecordableAttention, head: int) -> Callable[[], None]:

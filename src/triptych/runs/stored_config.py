@@ -1,0 +1,75 @@
+"""Read a run's config.yaml, which may be somebody else's: it builds nothing that triptych or the user does not name.
+
+Hydra calls whatever a ``_target_`` names, with the arguments beside it. In a file that came with somebody's run, this
+could be any function of any installed package. So before a part of a run is built, each of its ``_target_`` must be one
+of those in the YAML files of its group: in triptych's conf/, in the user's own folders (``--config-dir``) or in an
+installed package that registers its own; or it must belong to a package that the user trusts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from triptych.config import run_values
+from triptych.config.search_path import yaml_files
+from triptych.errors import UserError
+from triptych.runs.folder import RunFolder
+
+BUILT = ("model", "data", "search", "metric")
+"""The groups whose parts are built when a run is loaded, translates and is scored."""
+
+
+def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> DictConfig:
+    """Return the configuration of a run, resolved and read-only.
+
+    Args:
+        folder: of the run.
+        trust: package of the user's, or several, that the configuration may build from; None for a configuration that
+            this process has made itself, which may build from anything.
+
+    Raises:
+        UserError: a damaged file, or a ``_target_`` that nobody vouches for.
+    """
+    run_values.register()  # a logger's or a callback's ``${run:folder}`` stands in it as text
+    try:
+        config = OmegaConf.load(folder.config)
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, OmegaConfBaseException) as error:
+        raise UserError(f"{folder.config} cannot be read ({' '.join(str(error).split())}).") from error
+    if not isinstance(config, DictConfig) or "model" not in config:
+        raise UserError(f"{folder.config} is no configuration of a run; put the file of the run back.")
+    if trust is not None:
+        packages = [trust] if isinstance(trust, str) else trust
+        parts: Any = OmegaConf.to_container(config)
+        for group in BUILT:
+            _require_known(folder, group, parts.get(group), packages)
+    OmegaConf.set_readonly(config, True)
+    return config
+
+
+def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str]) -> None:
+    known = {target for text in yaml_files(group) for _, target in targets_in(yaml.safe_load(text), group)}
+    for key, target in targets_in(part, group):
+        if target in known or any(f"{target}.".startswith(f"{package}.") for package in trust):
+            continue
+        raise UserError(
+            f"run={folder.path} would run code that is not triptych's: {key}={target}. If you trust it, add "
+            f"trust={target.split('.')[0]}."
+        )
+
+
+def targets_in(part: Any, key: str) -> Iterator[tuple[str, str]]:
+    """Give each ``_target_`` in a part of a configuration, with its key."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            if name == "_target_":
+                yield f"{key}._target_", str(value)
+            else:
+                yield from targets_in(value, f"{key}.{name}")
+    elif isinstance(part, list):
+        for i, value in enumerate(part):
+            yield from targets_in(value, f"{key}[{i}]")
