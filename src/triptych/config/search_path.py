@@ -8,15 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import entry_points
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
-from triptych.config.conf_folder import ENTRY_POINT, conf_dir
+from triptych.config.conf_folder import ENTRY_POINT, conf_dir, installed_folders
 from triptych.errors import UserError
 
 _own: ContextVar[tuple[Path, ...]] = ContextVar("own configuration folders", default=())
@@ -54,16 +52,8 @@ def config_folders() -> list[Path]:
 
 def yaml_files(group: str) -> Iterator[str]:
     """Give the text of each YAML file of a group of the configuration, of the user and of installed packages too."""
-    packages = [files(package.value) for package in entry_points(group=ENTRY_POINT)]
-    for folder in [*config_folders(), *packages]:
-        yield from _texts_below(folder / group)
-
-
-def _texts_below(folder: Traversable) -> Iterator[str]:
-    for path in folder.iterdir() if folder.is_dir() else ():
-        if path.is_dir():
-            yield from _texts_below(path)
-        elif path.name.endswith(".yaml"):
+    for folder in [*config_folders(), *installed_folders()]:
+        for path in (folder / group).rglob("*.yaml"):
             yield path.read_text(encoding="utf-8")
 
 
