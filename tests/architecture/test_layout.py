@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from conftest import ROOT
 
 SOURCE = ROOT / "src" / "triptych"
@@ -54,7 +53,8 @@ OLD_NAMES = {
 }
 """Names that said too little or too much: CONTRIBUTING.md has the field's words in their place."""
 FILES = sorted(SOURCE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+TEXTS = {path: path.read_text(encoding="utf-8") for path in FILES}
+TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
 
 
 def label(path: Path) -> str:
@@ -77,37 +77,51 @@ def imports(tree: ast.AST) -> Iterator[str]:
                 yield node.module
 
 
-@pytest.mark.parametrize("path", FILES, ids=label)
-def test_imports_go_downward(path: Path) -> None:
-    place = path.relative_to(SOURCE).with_suffix("")
-    for name in imports(TREES[path]):
+def all_imports() -> Iterator[tuple[str, str]]:
+    """Each file with each name that it imports."""
+    return ((label(path), name) for path, tree in TREES.items() for name in imports(tree))
+
+
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    """Each file with each node of its syntax tree."""
+    return ((label(path), node) for path, tree in TREES.items() for node in ast.walk(tree))
+
+
+def test_imports_go_downward() -> None:
+    for place, name in all_imports():
         top, _, rest = name.partition(".")
-        if top in ONLY_IN:
-            assert str(place).startswith(ONLY_IN[top]), f"{place} imports {top}"
         part = rest.partition(".")[0]
-        if top != "triptych" or not part or part.startswith("__"):
-            continue
-        assert floor(part) <= floor(place.parts[0]), f"{place} imports {name}, which stands above it"
+        if top == "triptych" and part and not part.startswith("__"):
+            here = place.partition("/")[0].removesuffix(".py")
+            assert floor(part) <= floor(here), f"{place} imports {name}, which stands above it"
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "models").glob("*.py")), ids=label)
-def test_architectures_share_parts_and_do_not_import_each_other(path: Path) -> None:
+def test_libraries_are_imported_where_they_belong() -> None:
+    for place, name in all_imports():
+        top = name.partition(".")[0]
+        assert top not in ONLY_IN or place.startswith(ONLY_IN[top]), f"{place} imports {top}"
+
+
+def test_architectures_share_parts_and_do_not_import_each_other() -> None:
     shared = "triptych.models.encoder_decoder"
-    others = {name for name in imports(TREES[path]) if name.startswith("triptych.models.")}
-    assert others <= {shared}
+    for path in (SOURCE / "models").glob("*.py"):
+        others = {name for name in imports(TREES[path]) if name.startswith("triptych.models.")}
+        assert others <= {shared}, label(path)
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if label(p).split("/")[0] not in ("models", "layers")], ids=label)
-def test_shared_code_names_no_architecture(path: Path) -> None:
-    tree = TREES[path]
+def names_and_values(tree: ast.AST) -> Iterator[str]:
+    """Every name, argument and string of a file, docstrings apart."""
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    words = {
-        str(value)
-        for node in ast.walk(tree)
-        for field in ("id", "attr", "name", "arg", "asname", "value")
-        if isinstance(value := getattr(node, field, None), str) and id(node) not in docstrings
-    }
-    assert not [word for word in words if re.search(r"rnn|transformer|lm4mt|convs2s", word, re.IGNORECASE)]
+    for node in ast.walk(tree):
+        for field in ("id", "attr", "name", "arg", "asname", "value"):
+            if isinstance(value := getattr(node, field, None), str) and id(node) not in docstrings:
+                yield value
+
+
+def test_shared_code_names_no_architecture() -> None:
+    shared = [path for path in FILES if label(path).split("/")[0] not in ("models", "layers")]
+    words = {(label(path), word) for path in shared for word in names_and_values(TREES[path])}
+    assert not [found for found in words if re.search(r"rnn|transformer|lm4mt|convs2s", found[1], re.IGNORECASE)]
 
 
 def test_commands_are_thin() -> None:
@@ -127,13 +141,15 @@ def test_no_package_is_named_like_a_function_of_the_python_api() -> None:
     assert not packages & {*triptych.__all__}
 
 
-@pytest.mark.parametrize("path", FILES, ids=label)
-def test_files_and_functions_fit_a_reader(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 350
-    for node in ast.walk(TREES[path]):
+def test_files_fit_a_reader() -> None:
+    assert not [label(path) for path in FILES if len(TEXTS[path].splitlines()) >= 350]
+
+
+def test_functions_fit_a_reader() -> None:
+    for place, node in nodes():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
-            assert node.end_lineno - node.lineno + 1 < 60, f"{node.name} in {label(path)}"
+            assert node.end_lineno - node.lineno + 1 < 60, f"{node.name} in {place}"
 
 
 def root_name(node: ast.expr) -> str | None:
@@ -148,37 +164,33 @@ def root_name(node: ast.expr) -> str | None:
     return owner if len(chain) > 1 and owner in ("config", "cfg", "run_config") else None
 
 
-@pytest.mark.parametrize("path", FILES, ids=label)
-def test_nothing_assigns_into_a_config(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert "open_dict" not in text
-    assert "OmegaConf.update" not in text
-    for node in ast.walk(TREES[path]):
+def test_nothing_assigns_into_a_config() -> None:
+    assert not [label(path) for path in FILES if "open_dict" in TEXTS[path] or "OmegaConf.update" in TEXTS[path]]
+    for place, node in nodes():
         targets = node.targets if isinstance(node, ast.Assign) else []
         targets = [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets
         for target in targets:
-            assert root_name(target) is None, f"{label(path)}:{node.lineno} assigns into a config"
+            assert root_name(target) is None, f"{place}:{target.lineno} assigns into a config"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             changes = node.func.attr in ("update", "pop", "merge_with", "setdefault", "__setitem__")
             called_on = ast.Attribute(node.func.value, "called", ast.Load()) if changes else None
-            assert called_on is None or root_name(called_on) is None, f"{label(path)}:{node.lineno} changes a config"
+            assert called_on is None or root_name(called_on) is None, f"{place}:{node.lineno} changes a config"
 
 
 def test_a_trainer_is_built_in_one_place() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in FILES)
-    assert text.count("lightning.Trainer(") == 1
+    assert "".join(TEXTS.values()).count("lightning.Trainer(") == 1
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if "kernels" not in path.parts], ids=label)
-def test_hardware_is_named_in_kernels_alone(path: Path) -> None:
-    text = path.read_text(encoding="utf-8").lower()
-    assert not [word for word in HARDWARE if word in text]
+def test_hardware_is_named_in_kernels_alone() -> None:
+    for path in FILES:
+        named = [word for word in HARDWARE if word in TEXTS[path].lower()]
+        assert not named or "kernels" in path.parts, f"{label(path)} names {named}"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if "commands" not in path.parts], ids=label)
-def test_commands_alone_print(path: Path) -> None:
-    calls = [node.func for node in ast.walk(TREES[path]) if isinstance(node, ast.Call)]
-    assert not [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+def test_commands_alone_print() -> None:
+    for place, node in nodes():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            assert place.startswith("commands/"), f"{place}:{node.lineno} prints"
 
 
 def defined_names(tree: ast.AST) -> Iterator[str]:
@@ -194,7 +206,6 @@ def defined_names(tree: ast.AST) -> Iterator[str]:
             yield node.attr
 
 
-@pytest.mark.parametrize("path", FILES, ids=label)
-def test_names_are_the_fields(path: Path) -> None:
-    assert not OLD_NAMES & {*defined_names(TREES[path])}
-    assert path.stem not in OLD_NAMES
+def test_names_are_the_fields() -> None:
+    for path in FILES:
+        assert not OLD_NAMES & {path.stem, *defined_names(TREES[path])}, label(path)
