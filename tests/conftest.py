@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from browser import one_browser as one_browser
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from hypothesis import settings

@@ -15,7 +15,7 @@ from triptych.attention.views import View
 from triptych.runs.demo import demo_names
 from triptych.runs.run import load
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_browser")]
 
 SENTENCE = "The schools that I showed him are not new."
 TITLES = ["Target to source", "Source to source", "Target to target", "Whole sequence"]

@@ -14,7 +14,7 @@ from made_runs import REFERENCES, change, make_run, spoilt
 from triptych.evaluation.sentence_chrf import sentence_chrf
 from triptych.reports.build import report
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_browser")]
 ARMS, SEEDS = 36, 2
 SOURCES = [f"Quelle {number} " + "wort " * (number % 7) for number in range(1, len(REFERENCES) + 1)]
 MARKUP = "<b onclick=alert(1)>bold</b> &amp; the end"

@@ -63,6 +63,8 @@ def malformed(draw: Random) -> bytes:
             b"BREW /api/sentences/%ff%00 HTTP/1.1",
             b"GET /" + b"a" * draw.randint(0, 100_000) + b" HTTP/1.1",
             b"GET /api/sentences/test?count=%F0&start=-1 HTTP/1.1",
+            b"GET /api/attention?sentence=%ff%00&translation=%0a%ed%a0%80&run=transformer HTTP/1.1",
+            b"GET /api/attention?sentence=a&translation=" + b"a" * draw.randint(0, 100_000) + b" HTTP/1.1",
             draw.randbytes(40),
         ]
     )
@@ -85,10 +87,16 @@ def test_many_requests_at_once_and_malformed_ones() -> None:
             body = {"sentence": sentences[number], "run": MODELS[number % 2], "n_best": 4}
             return httpx.post(f"{address}api/translate", json=body, timeout=60)
 
+        def look(number: int) -> Any:
+            query = {"sentence": sentences[number], "run": MODELS[number % 2]}
+            return httpx.get(f"{address}api/attention", params=query, timeout=60)
+
         def all_answered() -> None:
             with ThreadPoolExecutor(20) as pool:
+                pages = pool.map(look, range(2))
                 answers = list(pool.map(ask, range(20)))
             assert {answer.status_code for answer in answers} == {200}
+            assert all("<title>Attention: The dog sees" in page.text for page in pages)
             for number, answer in enumerate(answers):
                 found = answer.json()["translations"]
                 assert found[0]["text"] == own[MODELS[number % 2]].translate([sentences[number]])[0]
@@ -178,6 +186,22 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "pip install 'triptych[serve]'" in done.stderr
 
 
+def look_at_attention(page: Any, translation: str, run: api.Run) -> None:
+    """The page is that of this translation: its lines, its numbers and its sliders work."""
+    assert page.locator(".translation").inner_text() == translation
+    source = page.locator("h1").inner_text()
+    (view, *_) = run.attention(source, translation).views()
+    page.locator("#controls label").filter(has_text="Words").click()
+    panel = page.locator(".panel").first
+    assert panel.locator(".token.query .text").all_inner_texts() == view.queries.words
+    panel.locator(".token.query").first.hover()
+    layer = int(page.locator(".head input[type=range]").input_value()) - 1
+    shown = panel.locator(".facts").inner_text().split(" · ")[0]
+    assert float(shown.split()[-1]) == pytest.approx(view.words()[layer, 0, 0].max(), abs=0.0051)
+    assert page.evaluate("document.querySelector('canvas').width > 1")
+    page.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page(width: int, scheme: str) -> None:
@@ -191,7 +215,7 @@ def test_the_page(width: int, scheme: str) -> None:
         sentence.fill("The dog sees <b>the</b> cat.")
         sentence.press("Enter")
         for model, run in own.items():
-            line = page.locator(f"[data-run={model}] li span:last-child")
+            line = page.locator(f"[data-run={model}] li span:nth-child(2)")
             line.wait_for()
             assert line.all_text_contents() == run.translate(["The dog sees <b>the</b> cat."])
         page.locator("#count").select_option("4")
@@ -205,11 +229,16 @@ def test_the_page(width: int, scheme: str) -> None:
         page.locator("#reference").wait_for()
         assert sentence.input_value() == source
         expect(page.locator(".run.waiting")).to_have_count(0)
-        best = page.locator(".run li:first-child span:last-child")
+        best = page.locator(".run li:first-child span:nth-child(2)")
         assert best.all_text_contents() == ["Le cheval gris revient à un château étrange."] * 2, "the reference"
         assert best.locator("mark").count() == page.locator("#reference > span > .missed").count() == 0
         assert page.locator(".run li:nth-child(2) mark").count() > 0, "the second best differ from it"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for model, run in own.items():  # the second best, so that it is not the one drawn by default
+            line = page.locator(f"[data-run={model}] li").nth(1)
+            with page.expect_popup() as opened:
+                line.get_by_role("link", name="attention").press("Enter")
+            look_at_attention(opened.value, line.locator("span").nth(1).inner_text(), run)
         page.get_by_role("link", name="HTTP API").click()
         assert "/api/translate" in page.locator("h2 code").all_inner_texts()[1]
         assert page.evaluate("document.documentElement.scrollWidth") <= width

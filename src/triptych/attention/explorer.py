@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from os import PathLike
@@ -218,32 +218,3 @@ class Attention(Sequence[AttentionMap]):
     def __getitem__(self, index: slice) -> list[AttentionMap]: ...
     def __getitem__(self, index: int | slice) -> AttentionMap | list[AttentionMap]:
         return self.maps[index]
-
-
-def attention_of(
-    translator: Translator,
-    name: str,
-    src: str | Iterable[str],
-    tgt: str | Iterable[str] | None = None,
-    direction: Direction | None = None,
-    ablate: str | Sequence[str] = (),
-) -> Attention:
-    """Return the attention of a model over one sentence pair or several.
-
-    Args:
-        translator: the model with its tokenizer.
-        name: of the model, on the page.
-        src: a source, or several.
-        tgt: a target for each source; None for the model's own translations.
-        direction: source and target language; None for the direction of the test sets.
-        ablate: heads to switch off, as in ``Attention.without``; the targets stay those of the model with all heads.
-
-    Raises:
-        UserError: the numbers of sources and targets differ, or a head that the model does not have.
-    """
-    sources, targets = translator.pair_ids(
-        [src] if isinstance(src, str) else src, [tgt] if isinstance(tgt, str) else tgt, direction=direction
-    )
-    whole = Attention(translator, name, sources, targets, direction)
-    heads = [ablate] if isinstance(ablate, str) else ablate
-    return whole.without(*heads) if heads else whole

@@ -91,8 +91,8 @@ class Translator:
         direction: Direction | None = None,
     ) -> list[Translation]:
         """Return the best translation of each line, and whether the length limit ended it."""
-        found = self._decode(_as_list(lines), search, search_tokens, direction)
-        return [Translation(self._text(best[0]), best[0].cut) if best else Translation("", False) for best in found]
+        found = self.hypotheses(_as_list(lines), search, search_tokens, direction)
+        return [Translation(self.text_of(best[0]), best[0].cut) if best else Translation("", False) for best in found]
 
     def n_best(
         self,
@@ -105,8 +105,8 @@ class Translator:
 
         The score is the log-probability divided by the length penalty. An empty line has no translations.
         """
-        found = self._decode(_as_list(lines), search, search_tokens, direction)
-        return [[(self._text(hypothesis), hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
+        found = self.hypotheses(_as_list(lines), search, search_tokens, direction)
+        return [[(self.text_of(hypothesis), hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
 
     def score(
         self,
@@ -212,13 +212,17 @@ class Translator:
         if tgt is not None:
             return self._encode_pairs(src, tgt)
         src = _as_list(src)
-        found = self._decode(src, search, 4096, direction)
+        found = self.hypotheses(src, search, 4096, direction)
         return self.tokenizer.encode(src, "src"), [best[0].tokens if best else [] for best in found]
 
-    def _decode(
-        self, lines: list[str], search: Search | None, search_tokens: int, direction: Direction | None
+    def hypotheses(
+        self,
+        lines: Sequence[str],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each line, best first; none for an empty line."""
+        """Return up to ``search.n_best`` hypotheses of each line, best first; none for an empty line."""
         filled = [i for i, line in enumerate(lines) if line.strip()]
         sources = self.tokenizer.encode([lines[i] for i in filled], "src")
         tags = [self.tags(direction)] * len(sources)
@@ -228,7 +232,7 @@ class Translator:
             results[i] = hypotheses
         return results
 
-    def _text(self, hypothesis: Hypothesis) -> str:
+    def text_of(self, hypothesis: Hypothesis) -> str:
         """Return the text of a translation, with spaces for line breaks, which byte fallback can generate."""
         return " ".join(self.tokenizer.decode([hypothesis.tokens], "tgt")[0].splitlines())
 

@@ -13,7 +13,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from triptych.attention.explorer import Attention, attention_of
+from triptych.attention.explorer import Attention
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.data.directions import Direction, Directions
@@ -173,7 +173,12 @@ class Run:
         Raises:
             UserError: the numbers of sources and targets differ, or a head that the model does not have.
         """
-        return attention_of(self.translator, self.folder.name, src, tgt, direction, ablate)
+        sources, targets = self.translator.pair_ids(
+            [src] if isinstance(src, str) else src, [tgt] if isinstance(tgt, str) else tgt, direction=direction
+        )
+        whole = Attention(self.translator, self.folder.name, sources, targets, direction)
+        heads = [ablate] if isinstance(ablate, str) else ablate
+        return whole.without(*heads) if heads else whole
 
 
 def load(

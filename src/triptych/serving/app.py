@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import pandas as pd
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import ChoiceLoader, Environment, PackageLoader
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from triptych import __version__
 from triptych.errors import UserError
-from triptych.serving.guard import Guard
+from triptych.serving.guard import CONTENT_POLICY, Guard, policy_of
+from triptych.serving.schema import Hypothesis, Problem, Question, Run, Sentence, Sentences, Translations
 from triptych.serving.served import ServedRun
 from triptych.serving.worker import Closed, QueueFull
 
+T = TypeVar("T")
 BYTES_OF_A_CHARACTER = 12
 """What a character of a sentence may take in JSON: two escapes such as \\ud83d."""
 BYTES_BESIDE = 2_000
 """What a request may have beside its sentence."""
+MOST_BY_SENTENCE = 4
+"""Characters that a translation may have, as a multiple of what a sentence may."""
 PAGE = 100
 """Maximum number of sentences of a test set in one answer."""
 SCRIPT, STYLE = "text/javascript", "text/css"
@@ -37,63 +41,6 @@ ASSETS = {
     "serve.js": ("triptych.serving", SCRIPT),
 }
 """Files that the pages load, with the package whose folder ``web`` they lie in."""
-
-
-class Run(BaseModel):
-    """A run that is served."""
-
-    name: str
-    folder: str
-    src: str = Field(description="source language")
-    tgt: str = Field(description="target language")
-    parameters: int
-    checkpoint: str
-    beam_size: int
-    length_penalty: float
-    n_best: int = Field(description="translations that it has of each sentence, at most")
-
-
-class Question(BaseModel):
-    """A sentence to translate."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    sentence: str = Field(description="one line of text")
-    run: str | None = Field(None, description="name of a run; may be left out where one is served")
-    n_best: int = Field(1, ge=1, description="translations to return, at most those of the run")
-
-
-class Hypothesis(BaseModel):
-    text: str
-    score: float = Field(description="log-probability in nats, divided by the length penalty")
-
-
-class Translations(BaseModel):
-    """The translations of a sentence by one run, best first."""
-
-    run: str
-    translations: list[Hypothesis]
-    seconds: float = Field(description="time that the batch of this sentence took to translate")
-    waited: float = Field(description="seconds until that began")
-    batch: int = Field(description="number of sentences in the batch")
-
-
-class Sentence(BaseModel):
-    number: int = Field(description="place in the test set, from 1")
-    source: str
-    reference: str
-
-
-class Sentences(BaseModel):
-    test_set: str
-    found: int = Field(description="sentences that contain the text")
-    sentences: list[Sentence]
-
-
-class Problem(BaseModel):
-    """Why a request was refused."""
-
-    error: str = Field(description="one sentence")
 
 
 class Refusal(Exception):
@@ -138,27 +85,33 @@ def _add_api(
     @app.post("/api/translate", summary="Translate a sentence with one run")
     async def translate(question: Question) -> Translations:
         run = _find_run(runs, question.run)
-        sentence = _check_sentence(question.sentence, max_length)
+        sentence = _check_line("sentence", question.sentence, max_length)
         if question.n_best > run.n_best:
             raise Refusal(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 f"n_best={question.n_best} is more than the {run.n_best} that {run.name} has; start the server with "
                 "a larger n_best= or beam_size=.",
             )
-        try:
-            answer = await asyncio.wrap_future(run.worker.submit(sentence))
-        except QueueFull as error:
-            raise Refusal(
-                HTTPStatus.SERVICE_UNAVAILABLE, f"{run.name} has as many sentences waiting as it may; try again later."
-            ) from error
-        except (Closed, asyncio.CancelledError) as error:
-            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server is being stopped.") from error
-        except UserError as error:
-            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{run.name} cannot translate this: {error}") from error
+        answer = await _answer(run, "translate this", lambda: run.worker.submit(sentence))
         found = [Hypothesis(text=text, score=score) for text, score in answer.hypotheses[: question.n_best]]
         return Translations(
             run=run.name, translations=found, seconds=answer.seconds, waited=answer.waited, batch=answer.batch
         )
+
+    @app.get("/api/attention", summary="Draw the attention of a translation", response_class=HTMLResponse)
+    async def draw_attention(
+        sentence: Annotated[str, Query(description="one line of text")],
+        translation: Annotated[str | None, Query(description="of the sentence; the run's best one if left out")] = None,
+        run: Annotated[str | None, Query(description="name of a run; may be left out where one is served")] = None,
+    ) -> HTMLResponse:
+        """Answer with a page that holds everything it needs: that of ``triptych attend``."""
+        served = _find_run(runs, run)
+        if (attend := served.attend) is None:
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{served.name} has no attention to draw.")
+        source = _check_line("sentence", sentence, max_length)
+        target = translation and _check_line("translation", translation, MOST_BY_SENTENCE * max_length)
+        page = await _answer(served, "show this", lambda: served.worker.call(lambda: attend(source, target)))
+        return HTMLResponse(page, headers={CONTENT_POLICY: policy_of(page)})
 
     @app.get("/api/sentences/{test_set}", summary="List sentences of a test set")
     def list_sentences(
@@ -208,6 +161,29 @@ def describe(run: ServedRun) -> Run:
     return Run(folder=str(run.folder), **{name: getattr(run, name) for name in Run.model_fields if name != "folder"})
 
 
+async def _answer(run: ServedRun, task: str, submit: Callable[[], Future[T]]) -> T:
+    """Wait for what a run's worker is given.
+
+    Args:
+        run: whose worker it is.
+        task: what the run is asked to do, for messages.
+        submit: gives the worker its job.
+
+    Raises:
+        Refusal: the queue is full, the server is being stopped, or the run cannot do it.
+    """
+    try:
+        return await asyncio.wrap_future(submit())
+    except QueueFull as error:
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE, f"{run.name} has as many requests waiting as it may; try again later."
+        ) from error
+    except (Closed, asyncio.CancelledError) as error:
+        raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server is being stopped.") from error
+    except UserError as error:
+        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{run.name} cannot {task}: {error}") from error
+
+
 def _find_run(runs: Mapping[str, ServedRun], name: str | None) -> ServedRun:
     if name is None and len(runs) == 1:
         return next(iter(runs.values()))
@@ -217,24 +193,24 @@ def _find_run(runs: Mapping[str, ServedRun], name: str | None) -> ServedRun:
     return runs[name]
 
 
-def _check_sentence(sentence: str, max_length: int) -> str:
-    """Return a sentence without spaces around it.
+def _check_line(name: str, text: str, max_length: int) -> str:
+    """Return a sentence or a translation without spaces around it.
 
     Raises:
         Refusal: it is empty, too long, has several lines, or characters that are none.
     """
-    found = sentence.strip()
+    found = text.strip()
     wrong = None
     if not found:
-        wrong = "The sentence is empty."
+        wrong = "is empty; send one with text"
     elif len(found) > max_length:
-        wrong = f"The sentence has {len(found):,} characters, and {max_length:,} are allowed; send a shorter one."
+        wrong = f"has {len(found):,} characters, and {max_length:,} are allowed; send a shorter one"
     elif len(found.splitlines()) > 1:
-        wrong = "The sentence has several lines; send each line by itself."
+        wrong = "has several lines; send each line by itself"
     elif any("\ud800" <= sign <= "\udfff" for sign in found):
-        wrong = "The sentence has half a character (a lone surrogate); send valid Unicode."
+        wrong = "has half a character (a lone surrogate); send valid Unicode"
     if wrong:
-        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, wrong)
+        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"The {name} {wrong}.")
     return found
 
 

@@ -2,26 +2,32 @@
 
 A browser lets any page send requests to this machine. Two attacks follow. In DNS rebinding, a site lets its own name
 point to 127.0.0.1, so that its pages may read the answers; such requests have the site's name as their Host. In
-cross-site request forgery, a page sends requests whose answers it cannot read; a browser says in Origin where they come
-from.
+cross-site request forgery, a page sends requests whose answers it cannot read; a browser says in Origin or, where it
+sends none, in Sec-Fetch-Site where they come from.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+CONTENT_POLICY = "content-security-policy"
+NOTHING_ELSE = "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""What the policies of all pages end with."""
 HEADERS = {
-    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    CONTENT_POLICY.encode(): b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    + NOTHING_ELSE.encode(),
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
     b"cache-control": b"no-store",
 }
-"""Sent with every answer: pages load nothing from elsewhere, stand in no frame, and are not kept."""
+"""Sent with answers that have none of their own: pages load nothing from elsewhere, stand in no frame, are not kept."""
 
 
 class Guard:
@@ -49,31 +55,43 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], *HEADERS.items()]}
+                given = {name for name, _ in message["headers"]}
+                further = [(name, value) for name, value in HEADERS.items() if name not in given]
+                message = {**message, "headers": [*message["headers"], *further]}
             await send(message)
 
-        if refusal := self._refusal(
-            {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        ):
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if refusal := self._refusal(scope["path"], headers):
             status, sentence = refusal
             await JSONResponse({"error": sentence}, status)(scope, receive, send_with_headers)
             return
         await self.app(scope, receive, send_with_headers)
 
-    def _refusal(self, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Return the status and the sentence that a request with these headers is refused with, if it is."""
+    def _refusal(self, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Return the status and the sentence that a request for a path with these headers is refused with, if it is."""
         host = headers.get("host", "")
         if not is_own_host(host, self.host):
             return 421, f"Host {host!r} is not this server; open the address that it printed."
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"http://{host.lower()}":
             return 403, f"Requests of pages from {origin!r} are refused."
+        if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return 403, "Requests of other pages are refused; open the page of this server."
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers:
             return 411, "The body of a request needs its length; send Content-Length."
         if not length.isdecimal() or int(length) > self.max_body:
             return 413, f"A request may have {self.max_body:,} bytes; send one sentence at a time."
         return None
+
+
+def policy_of(page: str) -> str:
+    """Return the policy of a page that has its style and script inside: these two, by their hashes, and no other."""
+    allowed = "; ".join(
+        f"{kind}-src 'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for kind, text in re.findall(r"<(style|script)>(.*?)</\1>", page, re.DOTALL)
+    )
+    return f"default-src 'none'; {allowed}; {NOTHING_ELSE}"
 
 
 def is_own_host(header: str, bound: str) -> bool:

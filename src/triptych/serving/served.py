@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from triptych.errors import UserError
 from triptych.runs.demo import locate_run
 from triptych.runs.run import load
+from triptych.serving.attend import Attend
 from triptych.serving.worker import Hypotheses, Worker
 
 
@@ -27,6 +28,8 @@ class ServedRun:
         length_penalty: of its search.
         parameters: number of the model's parameters.
         checkpoint: whose weights it has.
+        attend: draws its attention over a sentence and a translation (``Attend``), to be called by the worker; None
+            for a model without attention.
     """
 
     name: str
@@ -39,6 +42,11 @@ class ServedRun:
     length_penalty: float
     parameters: int
     checkpoint: str
+    attend: Callable[[str, str | None], str] | None
+
+    @property
+    def has_attention(self) -> bool:
+        return self.attend is not None
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,7 @@ def _load_run(name: str, folder: Path, options: ServeOptions) -> ServedRun:
     def translate(sentences: Sequence[str]) -> list[Hypotheses]:
         return translator.n_best(sentences, search, options.search_tokens, direction)
 
+    attend = Attend(translator, name, search, direction)
     translate(["."])  # what the search refuses, such as a length penalty that was never tuned, shows before any request
     return ServedRun(
         name=name,
@@ -108,4 +117,5 @@ def _load_run(name: str, folder: Path, options: ServeOptions) -> ServedRun:
         length_penalty=float(search.length_penalty),
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         checkpoint=run.checkpoint,
+        attend=attend if attend.has_attention() else None,
     )

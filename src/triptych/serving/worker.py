@@ -1,4 +1,4 @@
-"""A thread that translates for many requests: it takes along whatever waits, and translates it as one batch."""
+"""A thread that works for many requests: sentences that wait are translated as one batch."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from triptych.errors import UserError
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 BATCH = 32
 """Maximum number of sentences that are translated together."""
@@ -21,7 +23,7 @@ Hypotheses = list[tuple[str, float]]
 
 
 class QueueFull(Exception):
-    """As many sentences wait as may wait."""
+    """As many jobs wait as may wait."""
 
 
 class Closed(Exception):
@@ -46,25 +48,31 @@ class Answer:
 
 
 @dataclass
-class _Job:
-    sentence: str
+class _Sentence:
+    text: str
     future: Future[Answer] = field(default_factory=Future)
     arrived: float = field(default_factory=time.perf_counter)
 
 
+@dataclass
+class _Task:
+    function: Callable[[], object]
+    future: Future[Any] = field(default_factory=Future)
+
+
 class Worker:
-    """Translate sentences in one thread, which alone touches the model.
+    """Translate sentences, and do other work with the model, in one thread, which alone touches the model.
 
     Args:
         translate: translates sentences, each into its hypotheses. A ``UserError`` says that it cannot; the sentences of
             the batch are then translated one by one, so that it reaches only the request that it is about.
-        limit: maximum number of sentences that wait.
+        limit: maximum number of jobs that wait.
     """
 
     def __init__(self, translate: Callable[[Sequence[str]], Sequence[Hypotheses]], limit: int) -> None:
         self._translate = translate
         self._limit = limit
-        self._waiting: deque[_Job] = deque()
+        self._waiting: deque[_Sentence | _Task] = deque()
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -74,21 +82,27 @@ class Worker:
         """Queue a sentence. The future has its answer, or the error that its translation raised.
 
         Raises:
-            QueueFull: ``limit`` sentences wait already.
+            QueueFull: ``limit`` jobs wait already.
             Closed: the worker has been closed.
         """
+        return self._queue(_Sentence(sentence))
+
+    def call(self, function: Callable[[], T]) -> Future[T]:
+        """Queue a function, which runs in the thread by itself. Future and errors as of ``submit``."""
+        return self._queue(_Task(function))
+
+    def _queue(self, job: _Sentence | _Task) -> Future[Any]:
         with self._changed:
             if self._closed:
                 raise Closed
             if len(self._waiting) >= self._limit:
                 raise QueueFull
-            job = _Job(sentence)
             self._waiting.append(job)
             self._changed.notify()
         return job.future
 
     def close(self, timeout: float = 1.0) -> bool:
-        """Refuse what waits, and wait up to ``timeout`` seconds for the batch that is being translated.
+        """Refuse what waits, and wait up to ``timeout`` seconds for what is being done.
 
         Returns:
             Whether the thread has ended.
@@ -110,24 +124,45 @@ class Worker:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
                 if self._closed:
                     return
-                jobs = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
-            jobs = [job for job in jobs if job.future.set_running_or_notify_cancel()]
-            if jobs:
-                self._answer(jobs)
+                job = self._waiting.popleft()
+                sentences = [] if isinstance(job, _Task) else [job, *self._more_sentences(BATCH - 1)]
+            if isinstance(job, _Task):
+                if job.future.set_running_or_notify_cancel():
+                    self._do(job)
+            elif wanted := [one for one in sentences if one.future.set_running_or_notify_cancel()]:
+                self._answer(wanted)
 
-    def _answer(self, jobs: Sequence[_Job]) -> None:
+    def _more_sentences(self, most: int) -> list[_Sentence]:
+        """Take the sentences from the front of the queue, up to the next task."""
+        found: list[_Sentence] = []
+        while self._waiting and len(found) < most and isinstance(job := self._waiting[0], _Sentence):
+            found.append(job)
+            self._waiting.popleft()
+        return found
+
+    def _do(self, task: _Task) -> None:
+        try:
+            task.future.set_result(task.function())
+        except Exception as error:
+            _fail(task.future, error)
+
+    def _answer(self, sentences: Sequence[_Sentence]) -> None:
         start = time.perf_counter()
         try:
-            found = self._translate([job.sentence for job in jobs])
+            found = self._translate([one.text for one in sentences])
         except Exception as error:
-            if len(jobs) > 1:
-                for job in jobs:
-                    self._answer([job])
+            if len(sentences) > 1:
+                for one in sentences:
+                    self._answer([one])
                 return
-            if not isinstance(error, UserError):
-                logger.exception("a sentence could not be translated")
-            jobs[0].future.set_exception(error)
+            _fail(sentences[0].future, error)
             return
         seconds = time.perf_counter() - start
-        for job, hypotheses in zip(jobs, found, strict=True):
-            job.future.set_result(Answer(list(hypotheses), seconds, start - job.arrived, len(jobs)))
+        for one, hypotheses in zip(sentences, found, strict=True):
+            one.future.set_result(Answer(list(hypotheses), seconds, start - one.arrived, len(sentences)))
+
+
+def _fail(future: Future[Any], error: Exception) -> None:
+    if not isinstance(error, UserError):
+        logger.error("a request could not be answered", exc_info=error)
+    future.set_exception(error)

@@ -14,7 +14,7 @@ import torch
 from conftest import build_model
 
 from triptych.attention.content import decode_weights, encode_weights, mark_changes
-from triptych.attention.explorer import Attention, attention_of
+from triptych.attention.explorer import Attention
 from triptych.attention.terminal import describe
 from triptych.attention.words import between_words
 from triptych.contract.model import AttentionMap
@@ -57,6 +57,10 @@ def translator_of(tokenizer: Tokenizer, model: str, *overrides: str) -> Translat
     built = build_model(f"model={model}", *overrides, vocabulary=tokenizer.vocabulary).float()
     directions = Directions.of(None, "en", "fr", None)
     return Translator(model=built, tokenizer=tokenizer, directions=directions, search=GREEDY)
+
+
+def attention_of(translator: Translator, name: str, src: list[str], tgt: list[str] | None = None) -> Attention:
+    return Attention(translator, name, *translator.pair_ids(src, tgt))
 
 
 @pytest.fixture(params=MODELS)
@@ -128,13 +132,13 @@ def test_the_end_of_the_source_is_where_it_has_an_end(tokenizer: Tokenizer) -> N
 
 def test_markup_in_a_sentence_stays_text(tokenizer: Tokenizer) -> None:
     sentence = "</script><b>&amp;"
-    page = attention_of(translator_of(tokenizer, "transformer"), "<i>", sentence, sentence).html()
+    page = attention_of(translator_of(tokenizer, "transformer"), "<i>", [sentence], [sentence]).html()
     assert data_of(page)["columns"][0]["pairs"][0]["source"] == sentence
     assert data_of(page)["columns"][0]["name"] == "<i>"
     assert f"<title>Attention: {html.escape(sentence)}</title>" in page
     assert "<b>&" not in page
     assert page.count("</script>") == 2
-    assert not re.findall(r"(?:src|href)=|https?://|@import|url\(", page), "a page needs no other file"
+    assert not re.findall(r'(?:src|href)=(?!"data:,")|https?://|@import|url\(', page), "a page needs no other file"
 
 
 def mask_by_parameters(translator: Translator, name: str, layer: int, head: int) -> None:
@@ -179,8 +183,8 @@ def test_without_a_head_it_is_the_masked_model(
 
 def test_a_whole_layer_and_several_heads(tokenizer: Tokenizer) -> None:
     translator = translator_of(tokenizer, "transformer")
-    layer = attention_of(translator, "x", SOURCES, TARGETS, ablate="cross.1")
-    heads = attention_of(translator, "x", SOURCES, TARGETS, ablate=[f"cross.1.{head}" for head in (1, 2, 3, 4)])
+    whole = attention_of(translator, "x", SOURCES, TARGETS)
+    layer, heads = whole.without("cross.1"), whole.without(*(f"cross.1.{head}" for head in (1, 2, 3, 4)))
     assert layer.scores == heads.scores
     assert layer.changes[0] != 0
     assert heads.most_needed_head() == min(

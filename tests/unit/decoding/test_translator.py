@@ -103,7 +103,7 @@ def test_attention_is_that_of_the_given_pairs(translator: Translator) -> None:
 
 
 def test_attention_translates_first_where_no_targets_are_given(translator: Translator) -> None:
-    tokens = [best[0].tokens if best else [] for best in translator._decode(SOURCES, BEAM, 4096, None)]
+    tokens = [best[0].tokens if best else [] for best in translator.hypotheses(SOURCES, BEAM)]
     batch = Batch.from_ids(translator.tokenizer.encode(SOURCES, "src"), tokens)
     with torch.no_grad():
         expected = translator.model.attention_maps(batch)

@@ -25,7 +25,7 @@ TEST_SET = pd.DataFrame({"source": ["A (red) cat", "A dog"] * 100, "reference": 
 JSON = {"Content-Type": "application/json"}
 
 
-def served(name: str, translate: Any, queue: int = 8) -> ServedRun:
+def served(name: str, translate: Any, queue: int = 8, attend: Any = None) -> ServedRun:
     return ServedRun(
         name=name,
         folder=Path("runs") / name,
@@ -37,6 +37,7 @@ def served(name: str, translate: Any, queue: int = 8) -> ServedRun:
         length_penalty=0.6,
         parameters=1000,
         checkpoint="best",
+        attend=attend,
     )
 
 
@@ -49,9 +50,16 @@ def capitals(sentences: Sequence[str]) -> list[Hypotheses]:
     return [[(sentence.upper() * times, -float(times)) for times in (1, 2, 3)] for sentence in sentences]
 
 
+def draw(sentence: str, translation: str | None) -> str:
+    """A page of a sentence and its translation; 'long' is what cannot be drawn."""
+    if sentence == "long":
+        raise UserError("the sentence has 200 pieces, and attention is drawn over at most 128.")
+    return f"<style>b{{}}</style><b>{sentence} {translation}</b><script>1 < 2</script>"
+
+
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    runs = [served("one", capitals), served("other", capitals)]
+    runs = [served("one", capitals, attend=draw), served("other", capitals)]
     app = build_app(runs, {"test": TEST_SET}, host="127.0.0.1", max_length=50)
     yield TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
     for run in runs:
@@ -114,6 +122,43 @@ def test_bodies_that_are_no_json(client: TestClient, content: bytes, kind: dict[
     error_of(answer, answer.status_code)
 
 
+def test_attention_is_a_page_with_its_own_policy(client: TestClient) -> None:
+    answer = client.get("/api/attention", params={"sentence": " a cat ", "translation": "UN CHAT", "run": "one"})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "<b>a cat UN CHAT</b>" in answer.text
+    hashes = {  # printf 'b{}' | openssl dgst -sha256 -binary | base64
+        "style": "7yqHVAesot11p6HczDsgKRipvI5UPgs97z80zNXlans=",
+        "script": "T8Xibs7zV8KTQdRXjpKJTlizX17SudRlddrZKaeFg9E=",
+    }
+    (policy,) = answer.headers.get_list("content-security-policy")
+    for kind, digest in hashes.items():
+        assert f"{kind}-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert "<b>a None</b>" in client.get("/api/attention", params={"sentence": "a", "run": "one"}).text
+    assert [run["has_attention"] for run in client.get("/api/runs").json()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ({}, 422, "sentence: Field required"),
+        ({"sentence": "a"}, 404, "No run is named"),
+        ({"sentence": "a", "run": "none"}, 404, "There is no run 'none'"),
+        ({"sentence": "a", "run": "other"}, 422, "other has no attention to draw."),
+        ({"sentence": " ", "run": "one"}, 422, "The sentence is empty"),
+        ({"sentence": "x" * 51, "run": "one"}, 422, "The sentence has 51 characters, and 50 are allowed"),
+        ({"sentence": "a", "run": "one", "translation": "a\nb"}, 422, "The translation has several lines"),
+        ({"sentence": "a", "run": "one", "translation": "x" * 201}, 422, "201 characters, and 200 are allowed"),
+        ({"sentence": "long", "run": "one"}, 422, "one cannot show this: the sentence has 200 pieces"),
+    ],
+)
+def test_what_is_wrong_with_a_request_for_attention(
+    client: TestClient, query: dict[str, str], status: int, words: str
+) -> None:
+    assert words in error_of(client.get("/api/attention", params=query), status)
+
+
 def test_half_a_character(client: TestClient) -> None:
     body = b'{"sentence": "a \\ud800", "run": "one"}'
     error_of(client.post("/api/translate", content=body, headers=JSON), 422)
@@ -141,6 +186,15 @@ def test_other_hosts_and_origins_are_refused(client: TestClient, path: str) -> N
         error_of(client.get(path, headers={"Origin": origin}), 403)
 
 
+def test_another_page_can_link_here_and_ask_for_nothing(client: TestClient) -> None:
+    """Images and links of other pages have no Origin; browsers say Sec-Fetch-Site instead."""
+    for site in ("cross-site", "same-site"):
+        error_of(client.get("/api/attention?sentence=a&run=one", headers={"Sec-Fetch-Site": site}), 403)
+        assert client.get("/", headers={"Sec-Fetch-Site": site}).status_code == 200
+    for site in ("same-origin", "none"):
+        assert client.get("/api/attention?sentence=a&run=one", headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
 def test_a_body_of_unknown_length_is_refused(client: TestClient) -> None:
     error_of(client.post("/api/translate", content=iter([b"{}"]), headers=JSON), 411)
 
@@ -153,15 +207,17 @@ def test_a_full_queue_is_said() -> None:
         gate.wait(30)
         return capitals(sentences)
 
-    run = served("one", wait, queue=1)
+    run = served("one", wait, queue=1, attend=draw)
     client = TestClient(build_app([run], {}, host="127.0.0.1", max_length=50), base_url="http://127.0.0.1")
     run.worker.submit("first")
     assert began.wait(30)
     run.worker.submit("second")
-    assert "as many sentences waiting as it may" in error_of(client.post("/api/translate", json={"sentence": "a"}), 503)
+    full = [client.post("/api/translate", json={"sentence": "a"}), client.get("/api/attention?sentence=a")]
+    assert all("as many requests waiting as it may" in error_of(one, 503) for one in full)
     gate.set()
     run.worker.close()
-    assert "being stopped" in error_of(client.post("/api/translate", json={"sentence": "a"}), 503)
+    ended = [client.post("/api/translate", json={"sentence": "a"}), client.get("/api/attention?sentence=a")]
+    assert all("being stopped" in error_of(one, 503) for one in ended)
 
 
 def test_sentences_of_a_test_set(client: TestClient) -> None:
@@ -179,10 +235,10 @@ def test_sentences_of_a_test_set(client: TestClient) -> None:
 
 def test_the_schema_and_its_page_name_every_route(client: TestClient) -> None:
     schema = client.get("/openapi.json").json()
-    assert {*schema["paths"]} == {"/api/runs", "/api/translate", "/api/sentences/{test_set}"}
+    assert {*schema["paths"]} == {"/api/runs", "/api/translate", "/api/attention", "/api/sentences/{test_set}"}
     page = client.get("/docs").text
     assert all(path in page for path in schema["paths"])
-    assert all(name in page for name in ("sentence", "n_best", "contains", "translations to return"))
+    assert all(name in page for name in ("sentence", "n_best", "contains", "translations to return", "string or null"))
 
 
 @pytest.mark.parametrize("path", ["/", "/docs"])

@@ -79,6 +79,43 @@ def test_a_sentence_that_fails_fails_alone(
     worker.close()
 
 
+def test_a_call_runs_alone_and_in_its_turn() -> None:
+    """Sentences before and after it are batches of their own."""
+    translator, worker = held()
+    seen: list[list[list[str]]] = []
+
+    def look() -> str:
+        seen.append([*translator.batches])
+        return threading.current_thread().name
+
+    before, call, given_up, after = (
+        worker.submit("a"), worker.call(look), worker.call(look), worker.submit("b")
+    )  # fmt: skip
+    assert given_up.cancel()
+    translator.gate.set()
+    assert after.result(30).batch == before.result(30).batch == 1
+    assert call.result(30) != threading.current_thread().name
+    assert seen == [[["first"], ["a"]]]
+    assert translator.batches == [["first"], ["a"], ["b"]]
+    worker.close()
+
+
+def test_a_call_that_fails_fails_alone(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    translator, worker = held(limit=1)
+    failing = worker.call(lambda: 1 / 0)
+    with pytest.raises(QueueFull):
+        worker.call(list)
+    translator.gate.set()
+    with pytest.raises(ZeroDivisionError):
+        failing.result(30)
+    assert "ZeroDivisionError" in caplog.text
+    assert worker.submit("a").result(30).hypotheses == [("A", -1.0)]
+    worker.close()
+    with pytest.raises(Closed):
+        worker.call(list)
+
+
 def test_a_request_that_was_given_up_is_not_translated() -> None:
     translator, worker = held()
     given_up, other = worker.submit("a"), worker.submit("b")

@@ -43,7 +43,7 @@ async function translateWith(run, text, known, mine) {
   try {
     answer = await ask("/api/translate", { sentence: text, run: run.dataset.run, n_best: wanted });
     if (mine !== question) return undefined;
-    list.replaceChildren(...answer.translations.map((one) => drawTranslation(one, known)));
+    list.replaceChildren(...answer.translations.map((one) => drawTranslation(one, known, linkOf(run, text, one.text))));
     const others = answer.batch - 1;
     status.textContent =
       `${answer.seconds.toFixed(3)} s` + (others ? `, together with ${others} other sentence${others > 1 ? "s" : ""}` : "");
@@ -56,15 +56,25 @@ async function translateWith(run, text, known, mine) {
   return answer?.translations[0]?.text;
 }
 
+// A link to the attention of a translation; nothing for a model that has none.
+function linkOf(run, text, translation) {
+  if (!("attention" in run.dataset)) return "";
+  const query = new URLSearchParams({ run: run.dataset.run, sentence: text, translation });
+  const link = Object.assign(document.createElement("a"), { href: `/api/attention?${query}`, target: "_blank" });
+  link.textContent = "attention";
+  link.title = `Where the model looks as it writes “${translation}” (opens a tab)`;
+  return link;
+}
+
 // A translation with its score; where there is a reference, with the words marked that differ from it.
-function drawTranslation({ text, score }, known) {
+function drawTranslation({ text, score }, known, link) {
   const line = document.createElement("li");
   const shownScore = Object.assign(document.createElement("span"), { textContent: score.toFixed(3) });
   shownScore.title = "log-probability in nats, divided by the length penalty";
   const shown = document.createElement("span");
   if (known === null) shown.textContent = text;
   else showDifference(shown, text, known);
-  line.append(shownScore, shown);
+  line.append(shownScore, shown, link);
   return line;
 }
 
