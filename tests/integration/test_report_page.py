@@ -94,6 +94,51 @@ def test_a_followed_arm_stands_out_in_figures(page: Any) -> None:
     assert {opacity for name, opacity in opacities if not name.startswith("arm03 ")} == {0.2}
 
 
+def test_what_decides_and_bleu_are_in_sight(page: Any) -> None:
+    """Without scrolling; and all arms have a readable line each, which does not break inside a word."""
+    for name in ("validation loss", "BLEU"):
+        box = page.locator("table").first.get_by_role("button", name=name).first.bounding_box()
+        assert box["y"] + box["height"] < 900
+        assert box["x"] + box["width"] < page.viewport_size["width"]
+    lines = page.locator("table >> nth=0 >> button.arm")
+    assert lines.count() == ARMS
+    heights = lines.evaluate_all("lines => lines.map((line) => line.getBoundingClientRect().height)")
+    assert max(heights) <= 50, "at most two lines of text"
+
+
+def test_keys_and_buttons_of_figures(page: Any) -> None:
+    """Below a figure stands what its curves are, outside of it; its buttons change what it is drawn over."""
+    page.wait_for_selector(".key")
+    figure, key = page.locator(".js-plotly-plot").first, page.locator(".key").first
+    assert len(key.get_by_role("button").all()) == ARMS
+    assert key.bounding_box()["y"] >= figure.bounding_box()["y"] + figure.bounding_box()["height"]
+    state = "figure => figure.data.filter((trace) => trace.name.startsWith('arm05 ')).map((trace) => trace.visible)"
+    key.get_by_role("button", name="arm05").click()
+    assert figure.evaluate(state) == [False] * SEEDS
+    assert key.get_by_role("button", name="arm05").get_attribute("aria-pressed") == "false"
+    key.get_by_role("button", name="arm05").press("Enter")
+    assert figure.evaluate(state) == [True] * SEEDS
+    buttons = page.locator(".switch").first.get_by_role("button")
+    assert buttons.all_inner_texts() == ["steps", "tokens", "FLOPs", "hours"]
+    buttons.nth(1).click()
+    assert page.locator(".switch >> nth=0 >> [aria-pressed=true]").all_inner_texts() == ["tokens"]
+    assert "training tokens" in figure.locator(".xtitle").text_content()
+
+
+def test_a_click_sorts_and_follows_a_row(page: Any) -> None:
+    header = page.locator("table").first.get_by_role("button", name="BLEU").first
+    header.click()
+    header.click()
+    worst = page.locator("table >> nth=0 >> tbody tr >> nth=0 >> button.arm")
+    name = worst.inner_text().replace("\n", " ")
+    worst.click()
+    assert set(texts(page, "tr.followed td:first-child")) == {name}
+    assert len(texts(page, "tr.followed")) > 1, "in other tables too"
+    assert name in page.locator("[name=follow] option:checked").inner_text()
+    worst.click()
+    assert page.locator("tr.followed").count() == 0
+
+
 def test_the_largest_disagreements_come_first(page: Any) -> None:
     shown = range(6)
     scores = [sentence_chrf(lines_of(arm, 1), REFERENCES).round(1) for arm in shown]

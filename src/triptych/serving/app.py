@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Annotated, TypeVar
 
 import pandas as pd
-from fastapi import FastAPI, Query, Request
+from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -98,7 +98,9 @@ def _add_api(
             run=run.name, translations=found, seconds=answer.seconds, waited=answer.waited, batch=answer.batch
         )
 
-    @app.get("/api/attention", summary="Draw the attention of a translation", response_class=HTMLResponse)
+    @app.get(
+        "/api/attention", summary="Draw the attention of a translation, as a page in HTML", response_class=HTMLResponse
+    )
     async def draw_attention(
         sentence: Annotated[str, Query(description="one line of text")],
         translation: Annotated[str | None, Query(description="of the sentence; the run's best one if left out")] = None,
@@ -115,10 +117,10 @@ def _add_api(
 
     @app.get("/api/sentences/{test_set}", summary="List sentences of a test set")
     def list_sentences(
-        test_set: str,
+        test_set: Annotated[str, Path(description="name of the set")],
         contains: Annotated[str, Query(description="text in the source or the reference", max_length=200)] = "",
         start: Annotated[int, Query(ge=0, description="sentences to leave out")] = 0,
-        count: Annotated[int, Query(ge=1, le=PAGE)] = PAGE,
+        count: Annotated[int, Query(ge=1, le=PAGE, description="sentences to return, at most")] = PAGE,
     ) -> Sentences:
         if test_set not in sentences:
             known = ", ".join(sentences) or "no test set"

@@ -1,4 +1,4 @@
-// Tables that can be sorted, an arm that can be followed through the page, and figures that are drawn once unpacked.
+// Tables that can be sorted, and an arm that can be followed through the page.
 
 // The text that a page carries compressed: gzip, in base64.
 async function unpack(id) {
@@ -60,37 +60,6 @@ function followArm(label) {
     line.querySelector("button.arm").ariaPressed = isFollowed;
   }
   for (const follow of followers) follow(label);
-  setTimeout(emphasize); // plotly takes its time
-}
-
-function emphasize() {
-  if (!window.Plotly) return;
-  for (const figure of document.querySelectorAll(".js-plotly-plot")) {
-    const labels = figure.data.map((trace) => trace.legendgroup || trace.name || "");
-    const isHere = labels.includes(followedArm);
-    Plotly.restyle(figure, { opacity: labels.map((label) => (isHere && label !== followedArm ? 0.2 : 1)) });
-  }
-}
-
-// The style sheet does not reach inside plotly's figures, so they are repainted when the colour scheme changes.
-function repaint() {
-  const style = getComputedStyle(document.documentElement);
-  const [ink, ground] = ["--ink", "--raised"].map((name) => style.getPropertyValue(name).trim());
-  for (const figure of document.querySelectorAll(".js-plotly-plot"))
-    Plotly.relayout(figure, { "font.color": ink, "hoverlabel.bgcolor": ground, "hoverlabel.font.color": ink });
-}
-
-async function drawFigures() {
-  const figures = JSON.parse(await unpack("figures"));
-  const code = document.createElement("script");
-  code.textContent = await unpack("plotly");
-  document.head.append(code);
-  const settings = { displayModeBar: false, responsive: true };
-  for (const [place, figure] of figures.entries())
-    await Plotly.newPlot(`figure-${place}`, figure.data, figure.layout, settings);
-  repaint();
-  emphasize();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 }
 
 document.querySelectorAll(".scroll > table").forEach(makeSortable);

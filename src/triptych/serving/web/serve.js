@@ -69,7 +69,7 @@ function linkOf(run, text, translation) {
 // A translation with its score; where there is a reference, with the words marked that differ from it.
 function drawTranslation({ text, score }, known, link) {
   const line = document.createElement("li");
-  const shownScore = Object.assign(document.createElement("span"), { textContent: score.toFixed(3) });
+  const shownScore = Object.assign(document.createElement("span"), { textContent: score.toFixed(3).replace("-", "−") });
   shownScore.title = "log-probability in nats, divided by the length penalty";
   const shown = document.createElement("span");
   if (known === null) shown.textContent = text;
