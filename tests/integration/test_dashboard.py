@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from conftest import triptych, triptych_process
 from offline_wandb import Record, configured, environment, history, lines, read_back
 
 from triptych.errors import UserError
-from triptych.reports.dashboard import AXES, SAMPLES, StudyDashboard
+from triptych.reports.dashboard import ATTENTION, AXES, SAMPLES, StudyDashboard
 
 ws = pytest.importorskip("wandb_workspaces.workspaces", reason="the extra 'dashboard' is not installed")
 wr = pytest.importorskip("wandb_workspaces.reports.v2")
@@ -38,10 +39,16 @@ def logged(folder: Path) -> dict[str, list[Record]]:
 
 @pytest.fixture(scope="module")
 def specification(folder: Path, logged: dict[str, list[Record]]) -> dict[str, Any]:
-    done = triptych("dashboard", *STUDY, *SHORT, "output=runs", "x=tokens", cwd=folder)
+    command = ["dashboard", *STUDY, *SHORT, "output=runs", "x=tokens"]
+    done = triptych(*command, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "no report yet: triptych report runs, then this command again adds it" in done.stdout
+    assert triptych("report", "runs", cwd=folder).returncode == 0
+    for _ in range(2):  # once more replaces it
+        done = triptych_process(*command, cwd=folder, env=environment(folder))
     assert done.returncode == 0, done.stderr
     shown = done.stdout.splitlines()
-    assert shown[0] == "18 series: runs/dashboard.json"
+    assert shown[0] == "19 series: runs/dashboard.json"
     assert shown[2].split() == ["wandb", "sync", "runs/*/wandb/offline-run-*"]
     assert shown[3].split()[:2] == ["triptych", "dashboard"]
     assert shown[3].endswith("publish=true")
@@ -60,7 +67,7 @@ def panels(node: Any) -> list[dict[str, Any]]:
 def series_of(panel: dict[str, Any]) -> set[str]:
     config = panel["config"]
     axis = {config["xAxis"]} if "xAxis" in config else set()
-    return axis | set(config.get("metrics", ()))
+    return axis | {*config.get("metrics", ()), *config.get("mediaKeys", ())}
 
 
 @pytest.mark.parametrize("part", ["workspace", "report"])
@@ -74,8 +81,8 @@ def test_every_series_of_every_panel_was_logged(
     keys = {name: {*history(records)} for name, records in logged.items()}
     assert len(keys) == 2
     for name, found in keys.items():
-        assert drawn - found <= ({"train/L_AE"} if "encoder_decoder" in name else set()), name
-        assert f"{SAMPLES}.path" in found
+        assert drawn - found <= {ATTENTION, *(["train/L_AE"] if "encoder_decoder" in name else [])}, name
+        assert {f"{SAMPLES}.path", f"{ATTENTION}.path"} <= found
     assert SAMPLES in json.dumps(specification[part])
 
 
@@ -144,6 +151,31 @@ def test_result_and_best_weights_are_artifacts(logged: dict[str, list[Record]]) 
         assert {"checkpoints/best.ckpt", "tokenizer/joint.model"} <= found["model"]
 
 
+def test_attention_is_a_page_and_an_artifact(folder: Path, logged: dict[str, list[Record]]) -> None:
+    for name, records in logged.items():
+        (path,) = history(records)[f"{ATTENTION}.path"]
+        (stored,) = (folder / "runs" / name).glob(f"wandb/offline-run-*/files/{path}")
+        page = stored.read_text(encoding="utf-8")
+        assert json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])["columns"][0]["name"] == name
+        assert "wandb.ai" not in page, "W&B's own style sheet would be loaded from its site"
+        (artifact,) = (one["artifact"] for one in records if one.get("artifact", {}).get("type") == ATTENTION)
+        (entry,) = artifact["manifest"]["contents"]
+        assert (entry["path"], entry["size"]) == ("attention.html", str(len(page.encode())))
+        assert artifact["name"].startswith("attention-")
+
+
+def test_the_report_is_an_artifact_of_the_study(folder: Path, specification: dict[str, Any]) -> None:
+    (path,) = (folder / "runs" / "dashboard-report").glob("wandb/offline-run-*/*.wandb")
+    records = read_back(path, environment(folder))
+    (run,) = (record["run"] for record in records if "run" in record)
+    assert (run["run_group"], run["job_type"], run["run_id"]) == ("lm4mt_loss", "report", "report-lm4mt_loss-smoke")
+    (artifact,) = (record["artifact"] for record in records if "artifact" in record)
+    assert (artifact["type"], artifact["name"]) == ("report", "report-lm4mt_loss-smoke")
+    sizes = {entry["path"]: int(entry["size"]) for entry in artifact["manifest"]["contents"]}
+    assert sizes == {path.name: path.stat().st_size for path in (folder / "runs").glob("report.*")}
+    assert "report.html" in sizes
+
+
 def test_the_specification_is_what_the_package_reads(specification: dict[str, Any]) -> None:
     """Its models read the specification as it is; its classes read these and write them again.
 
@@ -180,12 +212,14 @@ def dump(model: Any) -> Any:
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def test_publishing_saves_both_in_the_users_own_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    dashboard = StudyDashboard("s", "toy", "", "p", "step", predicts_source=False, test_scores=["test/bleu"])
-    assert "train/L_AE" not in dashboard.series
+def test_publishing_saves_both_in_the_users_own_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dashboard = StudyDashboard(
+        "s", "toy", "", "p", "step", predicts_source=False, has_attention=False, test_scores=["test/bleu"]
+    )
+    assert not {"train/L_AE", ATTENTION} & {*dashboard.series}
     monkeypatch.setattr("wandb.login", lambda **_: False)
     with pytest.raises(UserError, match="needs a W&B account; run `wandb login`"):
-        dashboard.publish()
+        dashboard.publish(tmp_path)
     saved: list[Any] = []
 
     def save(self: Any) -> Any:
@@ -196,7 +230,11 @@ def test_publishing_saves_both_in_the_users_own_account(monkeypatch: pytest.Monk
     monkeypatch.setattr("wandb.Api", lambda: type("Api", (), {"default_entity": "me"}))
     monkeypatch.setattr(ws.Workspace, "save", save)
     monkeypatch.setattr(wr.Report, "save", save)
-    assert dashboard.publish() == ["https://example.org/me/p"] * 2
+    reports: list[Any] = []
+    monkeypatch.setattr(StudyDashboard, "log_report", lambda *given, **named: reports.append((*given, named)))
+    assert dashboard.publish(tmp_path) == ["https://example.org/me/p"] * 2
+    ((by, folder, named),) = reports
+    assert (by.entity, folder, named) == ("me", tmp_path, {"offline": False})
     assert [type(one).__name__ for one in saved] == ["Report", "Workspace"]
 
 

@@ -34,11 +34,15 @@ def main(arguments: list[str]) -> int:
         require_workspaces()
         dashboard, output = plan_dashboard(overrides, own.get("x", "step"))
         if publish == "true":
-            print("\n".join(dashboard.publish()))
+            print("\n".join(dashboard.publish(output)))
             return 0
         output.mkdir(parents=True, exist_ok=True)
         write_json(output / FILE, dashboard.specification())
-        print(f"{len(dashboard.series)} series: {output / FILE}\nto publish:")
+        is_logged = dashboard.log_report(output, offline=True)
+        print(f"{len(dashboard.series)} series: {output / FILE}")
+        if not is_logged:
+            print(f"no report yet: {shlex.join(['triptych', 'report', str(output)])}, then this command again adds it")
+        print("to publish:")
         print(f"  wandb sync {shlex.quote(str(output))}/*/wandb/offline-run-*")
         print(f"  {shlex.join(['triptych', 'dashboard', *arguments, 'publish=true'])}")
     return 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from triptych.errors import UserError
+from triptych.training.loggers import ATTENTION, wandb_settings
 from triptych.training.spending import FLOPS, FLOPS_PER_SECOND, HOURS, SHARE_OF_PEAK, TOKENS, TOKENS_PER_SECOND
 
 AXES = {"step": "trainer/global_step", "tokens": TOKENS, "flops": FLOPS, "hours": HOURS}
@@ -36,8 +39,10 @@ SAMPLES = "validation/samples"
 """The table of validation sentences with their translations."""
 MOST_RUNS = 100
 """Runs that a chart shows at most."""
+RUN_OF_REPORT = "dashboard-report"
+"""Folder, among those of the runs, for the files of the run that has the report."""
 TITLE_LETTERS = 128
-"""Longest title of a report that W&B takes."""
+"""Longest title of a report, and longest name of an artifact and of a run, that W&B takes."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class StudyDashboard:
         project: W&B project of the runs.
         axis: a key of ``AXES``.
         predicts_source: whether some arm's loss has source tokens.
+        has_attention: whether some arm's model has attention.
         test_scores: the scores of test sets, such as ``test/bleu``.
         text: Markdown that introduces the report.
     """
@@ -61,6 +67,7 @@ class StudyDashboard:
     project: str
     axis: str
     predicts_source: bool
+    has_attention: bool
     test_scores: Sequence[str]
     text: str = field(default="", repr=False)
 
@@ -71,7 +78,8 @@ class StudyDashboard:
     @property
     def series(self) -> list[str]:
         """Every series that a panel shows."""
-        return [*(name for panels in self._lines().values() for name in panels), *self.test_scores, SAMPLES]
+        media = [SAMPLES, ATTENTION] if self.has_attention else [SAMPLES]
+        return [*(name for panels in self._lines().values() for name in panels), *self.test_scores, *media]
 
     def sections(self) -> dict[str, list[Any]]:
         """Return the panels by section: a line chart for each series, a bar chart for each score, and translations."""
@@ -95,6 +103,9 @@ class StudyDashboard:
         if self.test_scores:
             found["Test sets"] = [wr.BarPlot(title=name, metrics=[name], **by_arm) for name in self.test_scores]
         found["Translations"] = [wr.WeavePanelSummaryTable(table_name=SAMPLES, layout=wr.Layout(w=24, h=12))]
+        if self.has_attention:
+            layout = wr.Layout(w=24, h=20)
+            found["Attention"] = [wr.MediaBrowser(media_keys=[ATTENTION], num_columns=1, layout=layout)]
         return found
 
     def workspace(self) -> Any:
@@ -138,8 +149,8 @@ class StudyDashboard:
         }
         return {"series": self.series, **stored}
 
-    def publish(self) -> list[str]:
-        """Create report and workspace at W&B, and return their addresses.
+    def publish(self, output: Path) -> list[str]:
+        """Create report and workspace at W&B, log the report that ``output`` has, and return the two addresses.
 
         Raises:
             UserError: no key is known, or W&B refuses.
@@ -150,10 +161,52 @@ class StudyDashboard:
             raise UserError("publish=true needs a W&B account; run `wandb login`, or set WANDB_API_KEY.")
         try:
             there = self if self.entity else replace(self, entity=str(wandb.Api().default_entity))
-            return [there.report().save().url, there.workspace().save().url]  # the report creates the project
+            urls = [there.report().save().url, there.workspace().save().url]  # the report creates the project
+            there.log_report(output, offline=False)
+            return urls
         except Exception as error:  # whatever W&B's client and its network raise
             reason = " ".join(str(error).split()).rstrip(".")
             raise UserError(f"W&B did not take the dashboard ({reason}); sync the runs first by wandb sync.") from error
+
+    def log_report(self, output: Path, offline: bool) -> bool:
+        """Log the page and tables of ``triptych report`` as an artifact, in a run of the study's group.
+
+        Offline, its files are in ``output/dashboard-report``, where ``wandb sync`` finds them beside those of the runs.
+        Those of an earlier call are replaced.
+
+        Args:
+            output: folder of the runs.
+            offline: whether to keep it for ``wandb sync``.
+
+        Returns:
+            Whether there is a report.
+        """
+        files = [output / f"report.{kind}" for kind in ("html", "md", "csv", "tex")]
+        files = [path for path in files if path.is_file()]
+        if not files:
+            return False
+        import wandb
+
+        folder = output / RUN_OF_REPORT
+        shutil.rmtree(folder / "wandb", ignore_errors=True)
+        folder.mkdir(exist_ok=True)
+        name = re.sub(r"[^\w.-]+", "-", f"report-{self.study}-{self.scale}")[:TITLE_LETTERS]
+        with wandb.init(
+            dir=folder,
+            project=self.project,
+            entity=self.entity or None,
+            id=name,
+            name=f"report of {self.title}",
+            group=self.study,
+            job_type="report",
+            resume="allow",
+            settings=wandb_settings(offline),
+        ) as run:
+            artifact = wandb.Artifact(name, type="report")
+            for path in files:
+                artifact.add_file(str(path))
+            run.log_artifact(artifact)
+        return True
 
     def _lines(self) -> dict[str, dict[str, str]]:
         """Return the series of the line charts with their titles, by section."""

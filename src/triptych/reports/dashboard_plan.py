@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from triptych.config.composition import RunConfig, sweep_of
 from triptych.config.validation import SMALL_VOCABULARY, build_without_values
+from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
+from triptych.layers.recording import recordable_attentions
 from triptych.reports.dashboard import AXES, StudyDashboard, introduction
 from triptych.sweeps.arms import read_arms, sweep_name
 from triptych.sweeps.sweep import refuse_mistakes
@@ -48,6 +50,7 @@ def plan_dashboard(overrides: Sequence[str], axis: str) -> tuple[StudyDashboard,
         project=wandb.project,
         axis=axis,
         predicts_source=any(map(_predicts_source, run_configs)),
+        has_attention=any(recordable_attentions(_model(one.config)) for one in run_configs),
         test_scores=_test_scores(run_configs),
         text=introduction(first.study.claims, output),
     )
@@ -65,8 +68,12 @@ def _predicts_source(run_config: RunConfig) -> bool:
     config = run_config.config
     if instantiate(config.loss).autoencode(0.0) == 0:
         return False
+    return _model(config).source_prediction_flops(SMALL_VOCABULARY) > 0
+
+
+def _model(config: DictConfig) -> TranslationModel:
     vocabulary = Vocabulary(SMALL_VOCABULARY, SMALL_VOCABULARY, config.tokenizer.joint, src_tag=4, tgt_tag=5)
-    return build_without_values(config.model, vocabulary).source_prediction_flops(SMALL_VOCABULARY) > 0
+    return build_without_values(config.model, vocabulary)
 
 
 def _test_scores(run_configs: Sequence[RunConfig]) -> list[str]:

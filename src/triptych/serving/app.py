@@ -98,9 +98,7 @@ def _add_api(
             run=run.name, translations=found, seconds=answer.seconds, waited=answer.waited, batch=answer.batch
         )
 
-    @app.get(
-        "/api/attention", summary="Draw the attention of a translation, as a page in HTML", response_class=HTMLResponse
-    )
+    @app.get("/api/attention", summary="Draw the attention of a translation (HTML)", response_class=HTMLResponse)
     async def draw_attention(
         sentence: Annotated[str, Query(description="one line of text")],
         translation: Annotated[str | None, Query(description="of the sentence; the run's best one if left out")] = None,

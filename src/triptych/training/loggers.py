@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import torch
 from lightning.pytorch.loggers import Logger, WandbLogger
 from omegaconf import OmegaConf
 
+from triptych.data.corpus import VALIDATION, Corpus
 from triptych.files import replacing
 from triptych.runs.folder import RunFolder
+from triptych.runs.run import Run
 from triptych.training.plan import RunPlan
 from triptych.training.spending import FLOPS, HOURS, TOKENS
 
 AXES = ("trainer/global_step", TOKENS, FLOPS, HOURS)
 """What charts can be drawn along, besides W&B's own count of lines. Every line has all of them."""
+ATTENTION = "attention"
+"""The page of attention over a validation sentence, among the media and the artifacts of a run."""
+WORDS_OF_ATTENTION = 40
+"""Longest sentence that the page is made of: it grows with the square of the length."""
 MOST_LETTERS = 128
 """Longest name of a group and of a job type that W&B takes."""
 
@@ -58,9 +67,6 @@ def wandb_logger(
     import wandb
 
     offline = not wandb.login(prompt=False, verify=False)
-    settings = wandb.Settings(silent=True, console="off", disable_git=True, disable_code=True)
-    if offline:
-        settings.mode = "offline"  # Lightning's own switch comes too late: login has settled the mode
     identity = Path(save_dir) / "wandb.id"
     if not identity.exists():
         with replacing(identity) as beside:
@@ -76,8 +82,18 @@ def wandb_logger(
         log_checkpoint=log_checkpoint,
         tags=list(tags),
         offline=offline,
-        settings=settings,
+        settings=wandb_settings(offline),
     )
+
+
+def wandb_settings(offline: bool) -> Any:
+    """Return ``wandb.Settings`` that print nothing, read no code, and send nothing if ``offline``."""
+    import wandb
+
+    settings = wandb.Settings(silent=True, console="off", disable_git=True, disable_code=True)
+    if offline:
+        settings.mode = "offline"  # Lightning's own switch comes too late: login has settled the mode
+    return settings
 
 
 def begin_dashboards(loggers: Sequence[Logger], plan: RunPlan, **further: str) -> None:
@@ -101,24 +117,32 @@ def dashboard_settings(plan: RunPlan) -> dict[str, Any]:
     return {**settings, "arm": plan.arm, "scale_name": plan.run_config.choices.get("scale")}
 
 
-def log_scores(logger: Logger, test: dict[str, Any]) -> None:
-    """Show the scores of ``result.json`` on a dashboard.
+def log_outcome(loggers: Sequence[Logger], folder: RunFolder, corpus: Corpus, device: torch.device | str) -> None:
+    """Show on dashboards what a run has ended with: its scores; on W&B also its files and its attention.
 
     Args:
-        test: scores of each test set, by its name.
+        loggers: of the dashboards.
+        folder: of the run, with its result.
+        corpus: its text.
+        device: where the attention is computed.
     """
-    for split, scores in test.items():
-        figures = {name: scores[name] for name in scores if f"{name}_signature" in scores}
-        logger.log_metrics({f"{split}/{name}": score for name, score in figures.items()})
+    run = Run(folder.path, device=str(device), trust=None)
+    for logger in loggers:
+        for split, scores in run.result["test"].items():
+            figures = {name: scores[name] for name in scores if f"{name}_signature" in scores}
+            logger.log_metrics({f"{split}/{name}": score for name, score in figures.items()})
+    on_wandb = [logger for logger in loggers if isinstance(logger, WandbDashboard)]
+    for logger in on_wandb:
+        _log_files(logger, folder)
+    if on_wandb and not run.result.get("diverged"):
+        _log_attention(on_wandb, run, corpus)
 
 
-def log_result(logger: Logger, folder: RunFolder) -> None:
-    """Upload what a run has ended with to W&B: its result, curves and translations, and if wanted its best weights.
+def _log_files(logger: WandbDashboard, folder: RunFolder) -> None:
+    """Upload a run's result, curves and translations, and if wanted its best weights.
 
     Without a connection, W&B keeps copies until ``wandb sync``.
     """
-    if not isinstance(logger, WandbDashboard):
-        return
     import wandb
 
     files = [folder.result, folder.record, folder.config, folder.path / "metrics.csv"]
@@ -131,6 +155,27 @@ def log_result(logger: Logger, folder: RunFolder) -> None:
         artifact = wandb.Artifact(name, type=kind)
         for path in paths:
             artifact.add_file(str(path), name=path.relative_to(folder.path).as_posix())
+        logger.experiment.log_artifact(artifact)
+
+
+def _log_attention(loggers: Sequence[WandbDashboard], run: Run, corpus: Corpus) -> None:
+    """Upload the page of attention over a validation sentence and the run's translation of it.
+
+    It is the first sentence of the first direction that is not too long. A model without attention has no page.
+    """
+    section = corpus.sections[VALIDATION][0]
+    lines = islice(corpus.splits[VALIDATION].src, section.size)
+    source = next((line for line in lines if 0 < len(line.split()) <= WORDS_OF_ATTENTION), None)
+    if source is None or not (attention := run.attention(source, direction=section.route[:2])).maps:
+        return
+    import wandb
+
+    page = attention.html()
+    for logger in loggers:
+        logger.experiment.log({ATTENTION: wandb.Html(StringIO(page), inject=False)})  # inject loads a style from a site
+        artifact = wandb.Artifact(f"{ATTENTION}-{logger.version}", type=ATTENTION)
+        with artifact.new_file(f"{ATTENTION}.html", encoding="utf-8") as file:
+            file.write(page)
         logger.experiment.log_artifact(artifact)
 
 

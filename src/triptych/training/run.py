@@ -51,7 +51,7 @@ from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of, explain_precision
 from triptych.training.distributed import is_rank_zero, ranks_started_by
 from triptych.training.initial_weights import take_weights
-from triptych.training.loggers import begin_dashboards, close_loggers, log_result, log_scores
+from triptych.training.loggers import begin_dashboards, close_loggers, log_outcome
 from triptych.training.match import resized
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.result import training_result
@@ -296,6 +296,4 @@ def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) ->
         logger.info("stopped; the same command translates again, and does not train again.")
         raise
     write_json(folder.result, {**result, **scores})
-    for dashboard in trainer.loggers[1:]:
-        log_scores(dashboard, scores["test"])
-        log_result(dashboard, folder)
+    log_outcome(trainer.loggers[1:], folder, plan.corpus, trainer.strategy.root_device)

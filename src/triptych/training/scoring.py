@@ -24,7 +24,7 @@ from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, write_json, write_record
 from triptych.runs.run import Run, load
 from triptych.training.build import build_loggers
-from triptych.training.loggers import begin_dashboards, close_loggers, log_result, log_scores
+from triptych.training.loggers import begin_dashboards, close_loggers, log_outcome
 from triptych.training.plan import RunPlan
 
 logger = logging.getLogger(__name__)
@@ -121,9 +121,7 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         write_json(copied.result, {**result, **own, **scores})
     loggers = build_loggers(config, folder)[1:]
     begin_dashboards(loggers, plan, weights_of=trained.path.name)
-    for dashboard in loggers:
-        log_scores(dashboard, scores["test"])
-        log_result(dashboard, folder)
+    log_outcome(loggers, folder, plan.corpus, device)
     close_loggers(loggers, "success")
 
 
