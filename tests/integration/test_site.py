@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import chromium
 from conftest import ROOT
 
 pytest.importorskip("material", reason="needs the extra docs: pip install -e '.[docs]'")
@@ -64,19 +64,13 @@ def test_every_page_is_built_and_loads_nothing_from_elsewhere(site: Path) -> Non
 @pytest.fixture
 def page(site: Path) -> Iterator[Any]:
     """A page of the site as a browser shows it from the folder, without a server, on a narrow screen."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip("no Chromium is installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with chromium() as browser:
         opened = browser.new_page(viewport={"width": 390, "height": 900})
         mistakes: list[str] = []
         opened.on("pageerror", lambda error: mistakes.append(str(error)))
         opened.on("request", lambda request: mistakes.append(request.url) if "://" in request.url[:8] else None)
         opened.goto((site / "index.html").as_uri())
         yield opened
-        browser.close()
     assert [one for one in mistakes if not one.startswith("file:")] == []
 
 

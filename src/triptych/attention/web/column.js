@@ -76,10 +76,15 @@ class Column {
     this.lit = null;
     this.slider.value = layer + 1;
     this.count.textContent = `${layer + 1} of ${this.view.layers}`;
-    this.grid.className = `panels ${state.view}`;
-    this.panels = Array.from({ length: this.view.heads }, (_, head) => new Panel(this, head, false));
-    this.grid.replaceChildren(...this.panels.map((panel) => panel.element));
-    this.layOut();
+    if (this.panels.length) { // another layer has the same tokens
+      for (const panel of this.panels) panel.mark();
+      this.draw();
+    } else {
+      this.grid.className = `panels ${state.view}`;
+      this.panels = Array.from({ length: this.view.heads }, (_, head) => new Panel(this, head, false));
+      this.grid.replaceChildren(...this.panels.map((panel) => panel.element));
+      this.layOut();
+    }
     this.table.mark();
     this.read();
   }

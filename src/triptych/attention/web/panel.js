@@ -29,17 +29,23 @@ function readColours() {
 class Panel {
   constructor(column, head, large) {
     Object.assign(this, { column, head, large, spans: { query: [], key: [] } });
-    const off = column.isOff(head);
     this.title = make("button", { type: "button", title: "Enlarge this head" });
-    this.title.append(`Head ${head + 1}${off ? ", off" : ""}`, make("i", { textContent: large ? "" : "⤢" }));
     this.plot = make("div");
     this.facts = make("p", { className: "facts" });
-    this.element = make("section", { className: off ? "panel off" : "panel" }, this.title, this.plot, this.facts);
-    this.element.dataset.head = head + 1;
+    this.element = make("section", {}, this.title, this.plot, this.facts);
+    this.mark();
     if (!large) this.element.addEventListener("click", (event) => event.target.closest(".token") || column.enlarge(head));
   }
 
   get matrix() { return this.column.matrix(this.head); }
+
+  // Name the head, and whether it is off in the layer that is shown.
+  mark() {
+    const off = this.column.isOff(this.head);
+    this.element.className = off ? "panel off" : "panel";
+    const sign = make("i", { textContent: this.large ? "" : "⤢", ariaHidden: true });
+    this.title.replaceChildren(`Head ${this.head + 1}${off ? ", off" : ""}`, sign);
+  }
 
   // Lay out tokens and canvas for a width in pixels.
   build(width) {
