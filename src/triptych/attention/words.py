@@ -65,7 +65,7 @@ def _word_starts(pieces: Sequence[str], special: Sequence[bool]) -> Iterator[int
     bounds = [
         i
         for i, piece in enumerate(pieces)
-        if i == 0 or special[i] or special[i - 1] or piece.startswith(SPACE)  # text starts anew after a special token
+        if i == 0 or special[i] or special[i - 1] or piece.startswith(SPACE)  # no space follows a special token
     ]
     for start, end in zip(bounds, [*bounds[1:], len(pieces)], strict=True):
         lengths = [1] if special[start] else _without_punctuation(pieces[start:end])

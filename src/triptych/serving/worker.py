@@ -149,7 +149,7 @@ class Worker:
     def _answer(self, sentences: Sequence[_Sentence]) -> None:
         start = time.perf_counter()
         try:
-            found = self._translate([one.text for one in sentences])
+            found = list(zip(sentences, self._translate([one.text for one in sentences]), strict=True))
         except Exception as error:
             if len(sentences) > 1:
                 for one in sentences:
@@ -158,7 +158,7 @@ class Worker:
             _fail(sentences[0].future, error)
             return
         seconds = time.perf_counter() - start
-        for one, hypotheses in zip(sentences, found, strict=True):
+        for one, hypotheses in found:
             one.future.set_result(Answer(list(hypotheses), seconds, start - one.arrived, len(sentences)))
 
 

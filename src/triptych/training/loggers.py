@@ -97,7 +97,7 @@ def wandb_settings(offline: bool) -> Any:
 
 
 def begin_dashboards(loggers: Sequence[Logger], plan: RunPlan, **further: str) -> None:
-    """Show what a run is on its dashboards, and tell W&B along what charts can be drawn.
+    """Show what a run is on its dashboards, and say to W&B what charts can be drawn along.
 
     Args:
         loggers: all of the run's.
@@ -166,7 +166,8 @@ def _log_attention(loggers: Sequence[WandbDashboard], run: Run, corpus: Corpus) 
     section = corpus.sections[VALIDATION][0]
     lines = islice(corpus.splits[VALIDATION].src, section.size)
     source = next((line for line in lines if 0 < len(line.split()) <= WORDS_OF_ATTENTION), None)
-    if source is None or not (attention := run.attention(source, direction=section.route[:2])).maps:
+    direction = section.route[0], section.route[-1]
+    if source is None or not (attention := run.attention(source, direction=direction)).maps:
         return
     import wandb
 

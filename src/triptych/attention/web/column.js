@@ -39,7 +39,7 @@ class Column {
     return `entropy ${entropy.toFixed(2)}${effect === undefined ? "" : ` · off ${signed(effect)}`}`;
   }
 
-  // Build everything anew, for another pair, kind, view or level.
+  // Build everything, for another pair, kind, view or level.
   build() {
     const { pair, view } = this;
     Object.assign(this, { lit: null, panels: [] });

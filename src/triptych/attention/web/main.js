@@ -1,4 +1,4 @@
-// What is chosen, and who is told of it.
+// What is chosen, and the controls that choose it.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const state = { pair: 0, kind: Object.keys(DATA.kinds)[0], view: "lines", level: "pieces", threshold: 0.1 };
