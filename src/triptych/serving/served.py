@@ -9,7 +9,7 @@ from pathlib import Path
 from triptych.errors import UserError
 from triptych.runs.demo import locate_run
 from triptych.runs.run import load
-from triptych.serving.attend import Attend
+from triptych.serving.drawn_attention import AttentionPages
 from triptych.serving.worker import Hypotheses, Worker
 
 
@@ -28,7 +28,7 @@ class ServedRun:
         length_penalty: of its search.
         parameters: number of the model's parameters.
         checkpoint: whose weights it has.
-        attend: draws its attention over a sentence and a translation (``Attend``), to be called by the worker; None
+        attend: draws its attention over a sentence and a translation (``AttentionPages``), to be called by the worker; None
             for a model without attention.
     """
 
@@ -104,7 +104,7 @@ def _load_run(name: str, folder: Path, options: ServeOptions) -> ServedRun:
     def translate(sentences: Sequence[str]) -> list[Hypotheses]:
         return translator.n_best(sentences, search, options.search_tokens, direction)
 
-    attend = Attend(translator, name, search, direction)
+    attend = AttentionPages(translator, name, search, direction)
     translate(["."])  # what the search refuses, such as a length penalty that was never tuned, shows before any request
     return ServedRun(
         name=name,

@@ -13,7 +13,7 @@ MOST_PIECES = 128
 of the pair for each head."""
 
 
-class Attend:
+class AttentionPages:
     """Draw the attention of one model over a sentence and its translation.
 
     Args:

@@ -11,15 +11,15 @@ import pytest
 
 import triptych
 from triptych.errors import UserError
-from triptych.serving.attend import MOST_PIECES, Attend
+from triptych.serving.drawn_attention import MOST_PIECES, AttentionPages
 
 SENTENCE = "The schools that I showed him are not new."
 
 
 @pytest.fixture(scope="module")
-def attend() -> Attend:
+def attend() -> AttentionPages:
     translator = triptych.load("demo:transformer").translator
-    return Attend(translator, "<i>mine</i>", translator.search.with_beam(4, 4), ("en", "fr"))
+    return AttentionPages(translator, "<i>mine</i>", translator.search.with_beam(4, 4), ("en", "fr"))
 
 
 def pair_of(page: str) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def pair_of(page: str) -> dict[str, Any]:
     return column["pairs"][0]
 
 
-def test_each_translation_is_drawn_with_its_own_score(attend: Attend) -> None:
+def test_each_translation_is_drawn_with_its_own_score(attend: AttentionPages) -> None:
     search = attend.translator.search.with_beam(4, 4)
     (found,) = attend.translator.hypotheses([SENTENCE], search)
     assert len(found) == 4
@@ -40,7 +40,7 @@ def test_each_translation_is_drawn_with_its_own_score(attend: Attend) -> None:
     assert attend(SENTENCE, None) == attend(SENTENCE, attend.translator.text_of(found[0]))
 
 
-def test_the_pieces_are_those_that_the_model_wrote(attend: Attend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pieces_are_those_that_the_model_wrote(attend: AttentionPages, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model may write a text in other pieces than the tokenizer does."""
     tokenizer = attend.translator.tokenizer
     ids = {piece: i for i, piece in enumerate(tokenizer.pieces(range(tokenizer.vocabulary.tgt_size), "tgt"))}
@@ -60,20 +60,20 @@ def test_the_pieces_are_those_that_the_model_wrote(attend: Attend, monkeypatch: 
     assert queries == [*tokenizer.pieces(spelled.tokens, "tgt"), "</s>"]
 
 
-def test_a_translation_of_ones_own_is_drawn(attend: Attend) -> None:
+def test_a_translation_of_ones_own_is_drawn(attend: AttentionPages) -> None:
     pair = pair_of(attend(SENTENCE, "Le chien voit le chat."))
     assert pair["target"] == "Le chien voit le chat."
     assert pair["score"] == pytest.approx(attend.translator.score([SENTENCE], ["Le chien voit le chat."])[0], abs=1e-3)
     assert pair_of(attend(SENTENCE, ""))["target"] == ""
 
 
-def test_a_model_without_attention_has_none(attend: Attend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_attention_has_none(attend: AttentionPages, monkeypatch: pytest.MonkeyPatch) -> None:
     assert attend.has_attention()
     monkeypatch.setattr(attend.translator.model, "attention_maps", lambda batch: [])
     assert not attend.has_attention()
 
 
-def test_too_many_pieces_are_refused(attend: Attend) -> None:
+def test_too_many_pieces_are_refused(attend: AttentionPages) -> None:
     for pair in [("cat " * (MOST_PIECES + 1), "chat"), ("cat", "chat " * (MOST_PIECES + 1))]:
         with pytest.raises(UserError, match=r"has 1\d\d pieces, and attention is drawn over at most 128\."):
             attend(*pair)
