@@ -28,8 +28,8 @@ class ServedRun:
         length_penalty: of its search.
         parameters: number of the model's parameters.
         checkpoint: whose weights it has.
-        attend: draws its attention over a sentence and a translation (``AttentionPages``), to be called by the worker; None
-            for a model without attention.
+        attend: draws its attention over a sentence and a translation (``AttentionPages``), to be called by the
+            worker; None for a model without attention.
     """
 
     name: str
