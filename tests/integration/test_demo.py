@@ -11,7 +11,7 @@ from hydra.utils import instantiate
 from sacrebleu import corpus_bleu
 
 from triptych.errors import UserError
-from triptych.runs.demo import FOLDER, demo_names, locate_run
+from triptych.runs.demo import FOLDER, demo_examples, demo_names, locate_run
 from triptych.runs.run import load
 
 
@@ -19,6 +19,7 @@ from triptych.runs.run import load
 def test_a_demo_run_translates_its_test_set(name: str) -> None:
     run = load(f"demo:{name}")
     sources, references = instantiate(run.config.data).splits["test"]
+    assert {*demo_examples()} <= {*zip(sources, references, strict=True)}
     translations = run.translate(list(islice(sources, 100)))
     bleu = corpus_bleu(translations, [list(islice(references, 100))]).score
     assert bleu == pytest.approx(run.result["test"]["test"]["bleu"], abs=3)

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-EXAMPLES = [
-    ("The grey horse returns to a strange castle.", "Le cheval gris revient à un château étrange."),
-    ("The sister helped him.", "La sœur l'a aidé."),
-    ("The schools that I showed him are not new.", "Les écoles que je lui ai montrées ne sont pas nouvelles."),
-    ("Many sons smiled at me.", "Beaucoup de fils m'ont souri."),
-]
-"""Sentences of the built-in corpus' test set, with their references."""
-
 USAGE = """usage: triptych demo ["A SENTENCE"]
 
 Translates sentences of the built-in corpus' test set, or your own, from English to French with the small trained models
@@ -22,10 +14,10 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
         print(USAGE)
         return 0
-    from triptych.runs.demo import PREFIX, demo_names  # imported late: --help does not wait for it
+    from triptych.runs.demo import PREFIX, demo_examples, demo_names  # imported late: --help does not wait for it
     from triptych.runs.run import load
 
-    examples = [(sentence, None) for sentence in arguments] or EXAMPLES
+    examples = [(sentence, None) for sentence in arguments] or demo_examples()
     sources = [source for source, _ in examples]
     runs = {name: load(PREFIX + name) for name in demo_names()}
     attention = {name: run.attention(sources) for name, run in runs.items()}

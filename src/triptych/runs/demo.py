@@ -1,4 +1,4 @@
-"""The small trained runs that come with the package, each named ``demo:NAME``."""
+"""The small trained runs that come with the package, each named ``demo:NAME``, and sentences to try them on."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ PREFIX = "demo:"
 def demo_names() -> list[str]:
     """Return the names of the runs, such as ``transformer``."""
     return sorted(path.parent.name for path in FOLDER.glob("*/run.json"))
+
+
+def demo_examples() -> list[tuple[str, str]]:
+    """Return sentences of the built-in corpus' test set, each with its reference."""
+    lines = [(FOLDER / f"examples.{side}").read_text(encoding="utf-8").splitlines() for side in ("en", "fr")]
+    return list(zip(*lines, strict=True))
 
 
 def locate_run(run: str | PathLike[str]) -> Path:
