@@ -18,7 +18,7 @@ from triptych.config.explanations import explained
 from triptych.config.search_path import with_own_folders
 from triptych.data.contrast import SUITES
 from triptych.errors import UserError
-from triptych.runs.run import Run, load
+from triptych.runs.run import Run, load, run_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,29 +163,33 @@ def score(run: Run | str | Path, *overrides: str, input: str | Path, reference: 
     Raises:
         UserError: a mistake in the overrides, or files that cannot be used. ``Run.score`` takes lists of lines.
     """
-    from triptych.evaluation.text import direction_of, read_text, score_text
+    from triptych.evaluation.text import read_text, score_text
 
     with _configured("score", run, overrides, {"input": input, "reference": reference}) as (config, trained):
         assert trained is not None
         text = read_text(config.input, config.reference)
-        return score_text(trained, text, direction_of(trained, config.src, config.tgt), config.search_tokens)
+        direction = trained.translator.directions.choose(config.src, config.tgt)
+        return score_text(trained, text, direction, config.search_tokens)
 
 
 @contextmanager
 def _configured(
     command: str, run: Run | str | Path | None, overrides: Sequence[str], files: Mapping[str, str | Path | None]
 ) -> Iterator[tuple[DictConfig, Run | None]]:
-    """Give the configuration of a command on a run, and the run: the one given, unless an override names another."""
-    given = [f"{key}={str(path)!r}" for key, path in files.items() if path is not None]
-    trained = Run(run) if isinstance(run, str | Path) else run
-    if trained is not None:
-        given += [f"run={str(trained.folder)!r}", f"checkpoint={trained.checkpoint}", f"device={trained.device}"]
+    """Give the configuration of a command on a run, and the run that it names.
+
+    That is the one given, with its model if it is loaded, unless an override names another run, checkpoint or device.
+    """
+    paths = {**files, "run": run.folder if isinstance(run, Run) else run}
+    given = [f"{key}={str(path)!r}" for key, path in paths.items() if path is not None]
+    if isinstance(run, Run):
+        given += [f"checkpoint={run.checkpoint}", f"device={run.device}", f"trust=[{','.join(run.trusted)}]"]
     with _own_configuration(command, [*given, *overrides], ()):
         config = compose_command(command, [*given, *overrides])
-        changed = trained is not None and (config.checkpoint, config.device) != (trained.checkpoint, trained.device)
-        if trained is not None and (changed or config.trust):
-            trained = Run(trained.folder, config.checkpoint, config.device, config.trust or trained.trust)
-        yield config, trained
+        if isinstance(run, Run) and run.is_that_of(config):
+            yield config, run
+        else:
+            yield config, None if config.run is None else run_of(config)
 
 
 @contextmanager

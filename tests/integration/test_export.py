@@ -89,3 +89,10 @@ def test_an_unfinished_run_is_refused(run: Path, tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "has no result.json yet" in refused.stderr
     assert not (tmp_path / "shared").exists()
+
+
+def test_weights_that_the_result_does_not_score_are_refused(run: Path, tmp_path: Path) -> None:
+    refused = triptych("export", f"run={run}", "format=safetensors", "checkpoint=last", "output=shared", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "checkpoint=last is not what result.json scores, best" in refused.stderr
+    assert not (tmp_path / "shared").exists()

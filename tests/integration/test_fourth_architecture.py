@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from conftest import triptych
+
+from triptych.api import Run, evaluate, load
 
 MODEL = '''
 """A bag of source words, and the last target word: no order, no attention."""
@@ -69,3 +72,8 @@ def test_one_class_and_one_yaml(tmp_path: Path) -> None:
     for named in (["trust=bag_of_words"], ["trust=[bag_of_words]"], ["--config-dir", "conf"]):
         assert command("translate", *named, f"run={run}", stdin=lines).count("\n") == 3
     assert "bag scale=smoke" in command("report", "runs")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(tmp_path)
+        loaded = load(run, trust="bag_of_words")
+        assert evaluate(loaded, split="test")["bleu"] == loaded.result["test"]["test"]["bleu"]
+        assert evaluate(Run(run, trust=None), "search=greedy", split="test")["beam_size"] == 1, "as train returns it"

@@ -80,6 +80,16 @@ def test_evaluate_takes_search_metrics_and_checkpoint(run: triptych.Run) -> None
             triptych.evaluate(run, *overrides, split="test")
 
 
+def test_an_override_that_names_another_run_is_followed(run: triptych.Run, place: list[str], tmp_path: Path) -> None:
+    other = triptych.train(*TINY, *place, "name=other", "seed=5")
+    for name, line in {"a.en": "The dog sleeps.\n", "a.fr": "Le chien dort.\n"}.items():
+        (tmp_path / name).write_text(line, encoding="utf-8")
+    files = {"input": tmp_path / "a.en", "reference": tmp_path / "a.fr"}
+    ours, theirs = (triptych.score(one, **files)["log_probabilities"] for one in (run, other))
+    assert ours != theirs
+    assert triptych.score(run, f"run={other.folder}", **files)["log_probabilities"] == theirs
+
+
 def test_mistakes_are_one_sentence(place: list[str]) -> None:
     for overrides, words in (
         (["model=lm4nt"], "model=lm4nt is unknown"),

@@ -47,7 +47,7 @@ def _attend(config: DictConfig) -> None:
             written.
     """
     from triptych.attention.terminal import describe  # imported late: --help and mistakes do not wait for it
-    from triptych.runs.run import Run
+    from triptych.runs.run import run_of
 
     choose_threads()
     require_folder(Path(config.output).expanduser().parent)
@@ -55,9 +55,8 @@ def _attend(config: DictConfig) -> None:
         raise UserError("the sentence is empty; give one to draw the attention over.")
     drawn = []
     for folder in _as_list(config.run):
-        run = Run(folder, config.checkpoint, config.device, config.trust)
-        tested = run.translator.directions.tested
-        direction = config.src or tested[0], config.tgt or tested[1]
+        run = run_of(config, folder)
+        direction = run.translator.directions.choose(config.src, config.tgt)
         drawn.append(run.attention(config.sentence, config.reference, direction, _as_list(config.ablate)))
     path = drawn[0].write(config.output, *drawn[1:])
     for attention in drawn:

@@ -29,9 +29,9 @@ def _evaluate(config: DictConfig) -> None:
 def _evaluate_split(config: DictConfig) -> None:
     from triptych.data.contrast import SUITES
     from triptych.evaluation.run import evaluate_run, evaluate_run_on_suites
-    from triptych.runs.run import Run
+    from triptych.runs.run import run_of
 
-    run = Run(config.run, config.checkpoint, config.device, config.trust)
+    run = run_of(config)
     if config.split == SUITES:
         _print_suites(evaluate_run_on_suites(run, config.suite_items, config.search_tokens))
         print(f"items: {run.files.suites}")
@@ -43,8 +43,9 @@ def _evaluate_split(config: DictConfig) -> None:
 
 def _evaluate_files(config: DictConfig) -> None:
     from triptych.evaluation.text import evaluate_files
+    from triptych.runs.run import run_of
 
-    found = evaluate_files(config)
+    found = evaluate_files(config, None if config.run is None else run_of(config))
     if found.translated:
         _print_translated(found.name, found.scores, found.metrics)
     else:

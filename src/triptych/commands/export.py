@@ -13,10 +13,9 @@ def main(arguments: list[str]) -> int:
 
 def _export(config: DictConfig) -> None:
     from triptych.export.run import export_run  # imported late: --help and mistakes do not wait for it
+    from triptych.runs.run import run_of
 
-    found, folder = export_run(
-        config.run, config.format, config.precision, config.output, config.checkpoint, config.trust
-    )
+    found, folder = export_run(run_of(config), config.format, config.precision, config.output)
     print(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
     print(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
     print(f"{config.format}: {folder}")

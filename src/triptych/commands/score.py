@@ -22,15 +22,16 @@ def _score(config: DictConfig) -> None:
         UserError: files that cannot be used, or languages that the run does not have.
     """
     check_files(config, "input", "reference")
-    from triptych.evaluation.text import direction_of, read_text, score_text  # late: mistakes do not wait for it
+    from triptych.evaluation.text import read_text, score_text  # late: mistakes do not wait for it
     from triptych.kernels.malloc import keep_freed_memory
-    from triptych.runs.run import Run
+    from triptych.runs.run import run_of
 
     text = read_text(config.input, config.reference)
     keep_freed_memory()
     choose_threads()
-    run = Run(config.run, config.checkpoint, config.device, config.trust)
-    found = score_text(run, text, direction_of(run, config.src, config.tgt), config.search_tokens)
+    run = run_of(config)
+    direction = run.translator.directions.choose(config.src, config.tgt)
+    found = score_text(run, text, direction, config.search_tokens)
     with output_file(config.output) as file:
         for number, (value, line) in enumerate(zip(found["log_probabilities"], text.tgt, strict=True), 1):
             file.write(f"{number}\t{value:.4f}\t{line}\n".encode())

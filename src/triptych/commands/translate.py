@@ -40,8 +40,7 @@ def _translate(config: DictConfig) -> None:
     if config.input is None and not typing:
         input_stream()
     translator = _load(config)
-    direction = config.src or translator.directions.tested[0], config.tgt or translator.directions.tested[1]
-    translator.directions.require(*direction)
+    direction = translator.directions.choose(config.src, config.tgt)
     if typing:
         print(
             f"{config.run}: {direction[0]} to {direction[1]}, beam {search.beam_size}. "
@@ -65,11 +64,11 @@ def _translate(config: DictConfig) -> None:
 
 def _load(config: DictConfig) -> Translator:
     from triptych.kernels.malloc import keep_freed_memory  # imported late: --help and mistakes do not wait for it
-    from triptych.runs.run import load
+    from triptych.runs.run import run_of
 
     keep_freed_memory()
     choose_threads()
-    return load(config.run, config.checkpoint, config.device, config.trust).translator
+    return run_of(config).translator
 
 
 def _groups(given: str | None, typing: bool, language: str) -> Iterator[list[str]]:

@@ -189,50 +189,63 @@ class Train:
 
 
 @dataclass
-class Translate:
+class RunOptions:
+    """Keys of every command on a trained run; ``runs.run.run_of`` loads the run that they name.
+
+    Attributes:
+        run: its folder, or ``demo:NAME``. Commands that take several runs take a list.
+        checkpoint: weights to use: ``best``, ``last`` or ``averaged``; None for those that result.json scores.
+        trust: package of the user's, or a list, that the run's configuration may build from.
+    """
+
+    run: Any = MISSING
+    checkpoint: str | None = MISSING
+    trust: Any = MISSING
+
+
+@dataclass
+class ModelOptions(RunOptions):
+    """Keys of every command that computes with a run's model on text of given languages.
+
+    Attributes:
+        device: where the model runs: ``cpu``, ``cuda``, ``cuda:1`` …; ``auto`` for a GPU if there is one, else the CPU.
+        src: source language of the text; None for that of the run's test sets.
+        tgt: target language, likewise.
+    """
+
+    device: str = MISSING
+    src: str | None = MISSING
+    tgt: str | None = MISSING
+
+
+@dataclass
+class Translate(ModelOptions):
     """conf/translate.yaml."""
 
     run: str = MISSING
     input: str | None = MISSING
     output: str | None = MISSING
-    src: str | None = MISSING
-    tgt: str | None = MISSING
-    checkpoint: str | None = MISSING
-    trust: Any = MISSING
-    device: str = MISSING
     search_tokens: int = MISSING
     search: Any = MISSING
     scores: bool = MISSING
 
 
 @dataclass
-class Attend:
-    """conf/attend.yaml. ``run`` and ``ablate`` are text or lists of texts."""
+class Attend(ModelOptions):
+    """conf/attend.yaml. ``ablate`` is text or a list of texts."""
 
-    run: Any = MISSING
     sentence: str = MISSING
     reference: str | None = MISSING
     ablate: Any = MISSING
     output: str = MISSING
-    src: str | None = MISSING
-    tgt: str | None = MISSING
-    checkpoint: str | None = MISSING
-    trust: Any = MISSING
-    device: str = MISSING
 
 
 @dataclass
-class Serve:
-    """conf/serve.yaml. ``run`` is text or a list of texts."""
+class Serve(ModelOptions):
+    """conf/serve.yaml."""
 
-    run: Any = MISSING
     host: str = MISSING
     port: int = MISSING
-    src: str | None = MISSING
-    tgt: str | None = MISSING
-    checkpoint: str | None = MISSING
-    trust: Any = MISSING
-    device: str = MISSING
     beam_size: int | None = MISSING
     n_best: int = MISSING
     search_tokens: int = MISSING
@@ -241,7 +254,7 @@ class Serve:
 
 
 @dataclass
-class Evaluate:
+class Evaluate(ModelOptions):
     """conf/evaluate.yaml."""
 
     run: str | None = MISSING
@@ -250,11 +263,6 @@ class Evaluate:
     reference: str | None = MISSING
     hypothesis: str | None = MISSING
     output: str | None = MISSING
-    src: str | None = MISSING
-    tgt: str | None = MISSING
-    checkpoint: str | None = MISSING
-    trust: Any = MISSING
-    device: str = MISSING
     search_tokens: int = MISSING
     suite_items: int = MISSING
     search: Any = MISSING
@@ -262,31 +270,24 @@ class Evaluate:
 
 
 @dataclass
-class Score:
+class Score(ModelOptions):
     """conf/score.yaml."""
 
     run: str = MISSING
     input: str = MISSING
     reference: str = MISSING
     output: str | None = MISSING
-    src: str | None = MISSING
-    tgt: str | None = MISSING
-    checkpoint: str | None = MISSING
-    trust: Any = MISSING
-    device: str = MISSING
     search_tokens: int = MISSING
 
 
 @dataclass
-class Export:
+class Export(RunOptions):
     """conf/export.yaml."""
 
     run: str = MISSING
     format: str = MISSING
     precision: str = MISSING
     output: str = MISSING
-    checkpoint: str | None = MISSING
-    trust: Any = MISSING
 
 
 def register() -> None:

@@ -68,6 +68,16 @@ class Directions:
         (src, tgt), pivot = self.tested, self.pivot
         return {"": (src, tgt)} if pivot is None else {"": (src, tgt), f".via_{pivot}": (src, pivot, tgt)}
 
+    def choose(self, src: str | None, tgt: str | None) -> Direction:
+        """Return the direction of a text: that of the test sets, but for the languages that are given.
+
+        Raises:
+            UserError: as ``require``.
+        """
+        chosen = src or self.tested[0], tgt or self.tested[1]
+        self.require(*chosen)
+        return chosen
+
     def require(self, src: str, tgt: str, *, keys: tuple[str, str] = ("src", "tgt")) -> None:
         """Check that the run was trained on ``src`` as a source language and on ``tgt`` as a target language.
 

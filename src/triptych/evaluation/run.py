@@ -27,14 +27,12 @@ class RunEvaluation:
 
     Attributes:
         split: name of the split.
-        checkpoint: name of the checkpoint that was used.
         scores: as ``test.<split>`` of result.json.
         metrics: what tables call each metric, by the name of its score.
         translations: path of the translations; references, sources and scores lie beside it.
     """
 
     split: str
-    checkpoint: str
     scores: dict[str, Any]
     metrics: dict[str, str]
     translations: Path
@@ -88,7 +86,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     Raises:
         UserError: a split that the run's data does not have, or text that is not what the run was trained with.
     """
-    how = instantiate(search)
+    wanted = instantiate(search)
     metrics = build_metrics(metric)
     translator = run.translator
     corpus = instantiate(run.config.data)
@@ -96,7 +94,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     if split not in corpus.splits:
         known = [*corpus.splits, *([SUITES] if corpus.suites(1) else [])]
         raise UserError(f"split={split} is unknown; the run's data has {', '.join(known)}.")
-    chosen = choose_length_penalty(translator, corpus, how, search_tokens)
+    chosen = choose_length_penalty(translator, corpus, wanted, search_tokens)
     found = evaluate_split(
         translator,
         corpus,
@@ -114,7 +112,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
     save_evaluation(found, run.files, name)
     names = {key: one.name for key, one in metrics.items()}
-    return RunEvaluation(split, run.checkpoint, found.scores, names, run.files.translations / f"{name}.txt")
+    return RunEvaluation(split, found.scores, names, run.files.translations / f"{name}.txt")
 
 
 def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> dict[str, dict[str, Any]]:

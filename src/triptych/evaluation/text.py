@@ -58,18 +58,6 @@ def read_text(first: str, second: str) -> Pairs:
     return Pairs(*(list(side) for side in zip(*pairs, strict=True)))
 
 
-def direction_of(run: Run, src: str | None, tgt: str | None) -> Direction:
-    """Return the direction of a text: the run's own, but for the languages that are given.
-
-    Raises:
-        UserError: the run was not trained on a language.
-    """
-    directions = run.translator.directions
-    direction = src or directions.tested[0], tgt or directions.tested[1]
-    directions.require(*direction)
-    return direction
-
-
 def score_text(run: Run, text: Pairs, direction: Direction, search_tokens: int) -> dict[str, Any]:
     """Return the likelihood of references given their sources.
 
@@ -151,12 +139,12 @@ def check_output(config: DictConfig) -> None:
             raise UserError(f"output={config.output} is the folder of {key}={config[key]}; give another one.")
 
 
-def evaluate_files(config: DictConfig, run: Run | None = None) -> FileEvaluation:
+def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
     """Score a text, or another system's output, as the configuration of ``triptych evaluate`` says.
 
     Args:
         config: with ``input`` or ``hypothesis``.
-        run: the run that ``config.run`` names, if it is loaded already.
+        run: the run that ``config.run`` names; None if it names none.
 
     Raises:
         UserError: files that cannot be used, or as ``evaluate_text`` and ``score_translations``.
@@ -167,8 +155,6 @@ def evaluate_files(config: DictConfig, run: Run | None = None) -> FileEvaluation
     check_output(config)
     metrics = build_metrics(config.metric)
     names = {key: metric.name for key, metric in metrics.items()}
-    if run is None and config.run is not None:
-        run = Run(config.run, config.checkpoint, config.device, config.trust)
     if config.hypothesis is not None:
         name, scores = _name(config.hypothesis), _score_hypothesis(config, run, metrics)
         kept = None if config.output is None else Path(config.output).expanduser() / f"{name}.json"
@@ -177,7 +163,8 @@ def evaluate_files(config: DictConfig, run: Run | None = None) -> FileEvaluation
         return FileEvaluation(name, scores, names, False, kept)
     assert run is not None
     text, name = read_text(config.input, config.reference), _name(config.input)
-    found = evaluate_text(run, text, name, direction_of(run, config.src, config.tgt), metrics, config)
+    direction = run.translator.directions.choose(config.src, config.tgt)
+    found = evaluate_text(run, text, name, direction, metrics, config)
     kept = None if config.output is None else Path(config.output).expanduser() / f"{name}.txt"
     if kept is not None:
         write_evaluation(found, kept.parent, name)

@@ -25,11 +25,10 @@ from triptych.runs import checkpoints
 from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_metrics, read_record
 from triptych.runs.scored_search import scored_search
-from triptych.runs.stored_config import read_config
+from triptych.runs.stored_config import built_targets, read_config
 
 if TYPE_CHECKING:
     from os import PathLike
-
 
 AUTO = "auto"
 """Device that lets the machine decide: a GPU if PyTorch finds one, else the CPU."""
@@ -77,6 +76,18 @@ class Run:
             UserError: a damaged file, or one that would run code that is not triptych's; see ``trust``.
         """
         return read_config(self.files, self.trust)
+
+    @property
+    def trusted(self) -> list[str]:
+        """What the configuration may build from besides what triptych has, as ``trust`` of a command names it."""
+        if self.trust is None:
+            return [target for target in built_targets(self.config) if not target.startswith("triptych.")]
+        return [self.trust] if isinstance(self.trust, str) else list(self.trust)
+
+    def is_that_of(self, config: DictConfig) -> bool:
+        """Whether the configuration of a command names this run, with the same weights, device and trust."""
+        wanted = (config.run, config.checkpoint, config.device, config.trust)
+        return wanted == (str(self.folder), self.checkpoint, self.device, self.trusted)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -179,6 +190,20 @@ class Run:
         whole = Attention(self.translator, self.folder.name, sources, targets, direction)
         heads = [ablate] if isinstance(ablate, str) else ablate
         return whole.without(*heads) if heads else whole
+
+
+def run_of(config: DictConfig, folder: str | None = None) -> Run:
+    """Return the run that the configuration of a command names; its model is not loaded yet.
+
+    Args:
+        config: with the keys of ``config.schema.RunOptions``.
+        folder: which run, if ``config.run`` names several.
+
+    Raises:
+        UserError: as ``Run``.
+    """
+    device = config.device if "device" in config else "cpu"
+    return Run(folder or config.run, config.checkpoint, device, config.trust)
 
 
 def load(

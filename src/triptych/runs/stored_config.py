@@ -62,6 +62,12 @@ def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str
         )
 
 
+def built_targets(config: DictConfig) -> list[str]:
+    """Return each ``_target_`` of what is built when a run is loaded, translates and is scored."""
+    parts: Any = OmegaConf.to_container(config)
+    return [target for group in BUILT for _, target in targets_in(parts.get(group), group)]
+
+
 def targets_in(part: Any, key: str) -> Iterator[tuple[str, str]]:
     """Give each ``_target_`` in a part of a configuration, with its key."""
     if isinstance(part, dict):

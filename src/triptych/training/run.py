@@ -35,7 +35,7 @@ from triptych.runs.folder import (
     write_record,
 )
 from triptych.runs.locks import run_lock
-from triptych.runs.stored_config import targets_in
+from triptych.runs.stored_config import built_targets
 from triptych.training.build import (
     TrainingParts,
     build_callbacks,
@@ -150,8 +150,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     config, folder = plan.run_config.config, plan.folder
     parts = build_parts(config, plan.corpus, plan.reference)
     if config.init:
-        own = [target for _, target in targets_in(OmegaConf.to_container(config.model), "model")]
-        take_weights(parts, config.init, trust=own)
+        take_weights(parts, config.init, trust=built_targets(config))
     check_lengths(config, parts)
     check_languages(build_metrics(config.metric), plan.corpus)  # a mistake is found now, and not after the training
     shared = trunk_steps(config, parts.data.total_steps)
