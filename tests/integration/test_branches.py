@@ -11,7 +11,7 @@ import pytest
 import torch
 from conftest import triptych
 
-from triptych.training import run as training
+from triptych.training import fitting
 
 SHARED = [
     *("scale=smoke", "cache=cache", "model=transformer", "model.dropout=0.1", "optimizer=cooldown"),
@@ -58,7 +58,7 @@ def test_a_branch_ends_like_a_training_from_scratch(tmp_path: Path, monkeypatch:
     assert "steps are those of" not in train(tmp_path, 10, "chain")
     assert "the first 8 steps are those of s10" in train(tmp_path, 20, "chain")
     with monkeypatch.context() as patched:
-        patched.setattr(training, "fit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(fitting, "fit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         arguments = [*SHARED, "budget.steps=40", "name=s40", "output=chain"]
         assert triptych("train", *arguments, cwd=tmp_path).returncode == 130
     assert "going on from step 16" in train(tmp_path, 40, "chain")

@@ -341,13 +341,13 @@ def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
     (folder / "killer.py").write_text(
         "import os, signal, sys\n"
         "from triptych.commands import cli\n"
-        "from triptych.training import run\n"
-        "fit = run.fit\n"
+        "from triptych.training import fitting\n"
+        "fit = fitting.fit\n"
         "def dying(plan, *rest):\n"
         "    if plan.run_config.choices['model'] == 'transformer':\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return fit(plan, *rest)\n"
-        "run.fit = dying\n"
+        "fitting.fit = dying\n"
         "sys.exit(cli.main())\n"
     )
     for starts in (1, 3):

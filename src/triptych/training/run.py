@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import lightning
-from omegaconf import OmegaConf
 
 from triptych import kernels
-from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
-from triptych.accounting.peaks import peak_flops
 from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
-from triptych.config.search_path import own_folders
-from triptych.errors import UserError
 from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
 from triptych.files import remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
-from triptych.runs import checkpoints, convergence, speeds
 from triptych.runs.folder import (
     RunFolder,
     find_trained,
-    read_metrics,
     started_by_other_code,
     write_json,
     write_record,
@@ -37,7 +29,6 @@ from triptych.runs.folder import (
 from triptych.runs.locks import run_lock
 from triptych.runs.stored_config import built_targets
 from triptych.training.build import (
-    TrainingParts,
     build_callbacks,
     build_loggers,
     build_parts,
@@ -46,15 +37,13 @@ from triptych.training.build import (
     silence_lightning,
 )
 from triptych.training.callbacks.keep_trunk import KeepTrunk
-from triptych.training.callbacks.save_on_signal import TERMINATED
 from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of, explain_precision
-from triptych.training.distributed import is_rank_zero, ranks_started_by
+from triptych.training.distributed import is_rank_zero
+from triptych.training.fitting import fit_and_record
 from triptych.training.initial_weights import take_weights
-from triptych.training.loggers import begin_dashboards, close_loggers, log_outcome
-from triptych.training.match import resized
+from triptych.training.loggers import close_loggers, log_outcome
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
-from triptych.training.result import training_result
 from triptych.training.scoring import score_shared_weights, score_training
 from triptych.training.trunk import go_on_from_trunk, trunk_steps
 
@@ -181,7 +170,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
             result = json.loads(folder.trained.read_text(encoding="utf-8"))
             logger.info("going on from step %s", f"{result['train']['steps']:,}")
         else:
-            result = _fit_and_record(plan, parts, trainer, compiled)
+            result = fit_and_record(plan, parts, trainer, compiled)
         if trainer.is_global_zero:
             _score(plan, result, trainer)
         status = "success"
@@ -203,87 +192,6 @@ def _make_folder(plan: RunPlan) -> None:
     elif not folder.record.exists():
         write_record(folder, plan.record)
     require_same_run(folder, plan.config_hash)
-
-
-def _fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer, compiled: bool) -> dict[str, Any]:
-    """Train, and write down what was trained: metrics.csv, and trained.json, the result without its scores."""
-    folder, config = plan.folder, plan.run_config.config
-    several = plan.run_config.processes > 1
-    with ranks_started_by(command_of(plan.run_config)) if several else nullcontext():
-        peak_memory = fit(plan, parts, trainer)
-        seen = parts.module.data_seen.across_ranks()
-    if not trainer.is_global_zero:
-        return {}
-    result = training_result(
-        plan,
-        parts,
-        seen,
-        device=trainer.strategy.root_device,
-        processes=trainer.world_size,
-        compiled=compiled,
-        peak_memory=peak_memory,
-    )
-    logged = read_metrics(folder)
-    with replacing(folder.path / "metrics.csv") as beside:
-        logged.to_csv(beside, index=False)
-    write_json(folder.trained, result)
-    folder.previous.unlink(missing_ok=True)
-    losses = logged.reindex(columns=["step", "validation/loss"]).dropna()
-    if convergence.still_falling(fall := convergence.late_fall(losses["step"], losses["validation/loss"])):
-        logger.info("still falling: in the last fifth of the training the validation loss fell by %.3f nats.", fall)
-    with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
-        steady = speeds.steady(logged, result["train"]["tokens_per_second"])
-        speeds.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
-    return result
-
-
-def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
-    """Train to the end of the budget, from the last checkpoint if there is one.
-
-    Returns:
-        Most bytes that this process has held.
-
-    Raises:
-        UserError: a callback or a logger needs a package that is not installed.
-    """
-    folder = plan.folder
-    if trainer.is_global_zero:
-        _describe(plan, parts)
-    begin_dashboards(trainer.loggers, plan)
-    if (resume := checkpoints.newest_state(folder)) is not None:
-        parts.data.first_step = checkpoints.step_of(resume)
-        logger.info("going on from step %s", f"{parts.data.first_step:,}")
-    device = trainer.strategy.root_device
-    if len(trainer.loggers) > 1:  # dashboards show the share of the peak
-        peak = peak_flops(device, str(plan.run_config.config.strategy.precision))[0]
-        parts.module.peak = peak * trainer.world_size
-    reset_peak_memory(device)
-    try:
-        trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
-    except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
-        saved = checkpoints.step_of(folder.last) if folder.last.exists() else 0
-        logger.info("stopped; the same command goes on from step %s.", f"{saved:,}")
-        if isinstance(stop, SystemExit) and stop.code == TERMINATED:
-            raise
-        raise KeyboardInterrupt from stop
-    except ModuleNotFoundError as error:
-        raise UserError(f"{' '.join(str(error).split())}: install that package, or leave out what needs it.") from error
-    return peak_memory_bytes(device)
-
-
-def _describe(plan: RunPlan, parts: TrainingParts) -> None:
-    """Write the tokenizer, and the configuration with matched sizes, into the run's folder."""
-    folder = plan.folder
-    parts.tokenizer.save(folder.tokenizer)
-    with replacing(folder.config) as beside:
-        config = plan.run_config.config
-        OmegaConf.save(OmegaConf.merge(config, {"model": resized(config.model, parts.sizes)}), beside)
-
-
-def command_of(run_config: RunConfig) -> list[str]:
-    """Return the arguments of ``triptych`` that train this run."""
-    own = [f"--config-dir={path}" for path in own_folders()]
-    return ["train", *run_config.overrides, "hydra.mode=RUN", *own]
 
 
 def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) -> None:

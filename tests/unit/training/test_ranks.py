@@ -12,7 +12,7 @@ from lightning.fabric.strategies.launchers.subprocess_script import _basic_subpr
 from triptych.config.composition import compose_run
 from triptych.config.search_path import with_own_folders
 from triptych.training.distributed import RANKS, is_rank_zero, ranks_started_by
-from triptych.training.run import command_of
+from triptych.training.fitting import command_of
 
 
 def test_ranks_run_triptych_whatever_this_process_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,110 @@
+"""Fit: train to the end of the budget, from the last checkpoint if there is one, and record what was trained."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from contextlib import nullcontext
+from typing import Any
+
+import lightning
+from omegaconf import OmegaConf
+
+from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
+from triptych.accounting.peaks import peak_flops
+from triptych.config.composition import RunConfig
+from triptych.config.search_path import own_folders
+from triptych.errors import UserError
+from triptych.files import replacing
+from triptych.runs import checkpoints, convergence, speeds
+from triptych.runs.folder import read_metrics, write_json
+from triptych.training.build import TrainingParts
+from triptych.training.callbacks.save_on_signal import TERMINATED
+from triptych.training.distributed import ranks_started_by
+from triptych.training.loggers import begin_dashboards
+from triptych.training.match import resized
+from triptych.training.plan import RunPlan
+from triptych.training.result import training_result
+
+logger = logging.getLogger(__name__)
+
+
+def fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer, compiled: bool) -> dict[str, Any]:
+    """Train, and write down what was trained: metrics.csv, and trained.json, the result without its scores."""
+    folder, config = plan.folder, plan.run_config.config
+    several = plan.run_config.processes > 1
+    with ranks_started_by(command_of(plan.run_config)) if several else nullcontext():
+        peak_memory = fit(plan, parts, trainer)
+        seen = parts.module.data_seen.across_ranks()
+    if not trainer.is_global_zero:
+        return {}
+    result = training_result(
+        plan,
+        parts,
+        seen,
+        device=trainer.strategy.root_device,
+        processes=trainer.world_size,
+        compiled=compiled,
+        peak_memory=peak_memory,
+    )
+    logged = read_metrics(folder)
+    with replacing(folder.path / "metrics.csv") as beside:
+        logged.to_csv(beside, index=False)
+    write_json(folder.trained, result)
+    folder.previous.unlink(missing_ok=True)
+    losses = logged.reindex(columns=["step", "validation/loss"]).dropna()
+    if convergence.still_falling(fall := convergence.late_fall(losses["step"], losses["validation/loss"])):
+        logger.info("still falling: in the last fifth of the training the validation loss fell by %.3f nats.", fall)
+    with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
+        steady = speeds.steady(logged, result["train"]["tokens_per_second"])
+        speeds.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
+    return result
+
+
+def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
+    """Train to the end of the budget, from the last checkpoint if there is one.
+
+    Returns:
+        Most bytes that this process has held.
+
+    Raises:
+        UserError: a callback or a logger needs a package that is not installed.
+    """
+    folder = plan.folder
+    if trainer.is_global_zero:
+        _describe(plan, parts)
+    begin_dashboards(trainer.loggers, plan)
+    if (resume := checkpoints.newest_state(folder)) is not None:
+        parts.data.first_step = checkpoints.step_of(resume)
+        logger.info("going on from step %s", f"{parts.data.first_step:,}")
+    device = trainer.strategy.root_device
+    if len(trainer.loggers) > 1:  # dashboards show the share of the peak
+        peak = peak_flops(device, str(plan.run_config.config.strategy.precision))[0]
+        parts.module.peak = peak * trainer.world_size
+    reset_peak_memory(device)
+    try:
+        trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
+    except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
+        saved = checkpoints.step_of(folder.last) if folder.last.exists() else 0
+        logger.info("stopped; the same command goes on from step %s.", f"{saved:,}")
+        if isinstance(stop, SystemExit) and stop.code == TERMINATED:
+            raise
+        raise KeyboardInterrupt from stop
+    except ModuleNotFoundError as error:
+        raise UserError(f"{' '.join(str(error).split())}: install that package, or leave out what needs it.") from error
+    return peak_memory_bytes(device)
+
+
+def _describe(plan: RunPlan, parts: TrainingParts) -> None:
+    """Write the tokenizer, and the configuration with matched sizes, into the run's folder."""
+    folder = plan.folder
+    parts.tokenizer.save(folder.tokenizer)
+    with replacing(folder.config) as beside:
+        config = plan.run_config.config
+        OmegaConf.save(OmegaConf.merge(config, {"model": resized(config.model, parts.sizes)}), beside)
+
+
+def command_of(run_config: RunConfig) -> list[str]:
+    """Return the arguments of ``triptych`` that train this run."""
+    own = [f"--config-dir={path}" for path in own_folders()]
+    return ["train", *run_config.overrides, "hydra.mode=RUN", *own]
