@@ -1,19 +1,15 @@
-"""Configuration files with their comments, which PyYAML leaves out."""
+"""The files of conf/ as the configuration reference shows them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
-
-import yaml
 
 from docs_build.repository import ROOT
+from triptych.config.commented_yaml import DefaultsEntry, read_commented
 
 CONF = ROOT / "conf"
-PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
 
 
 @dataclass(frozen=True)
@@ -89,48 +85,23 @@ class ConfFile:
         return found | own
 
 
-@dataclass
-class _Comments:
-    """Comments of a file by line."""
-
-    trailing: dict[int, tuple[int, str]] = field(default_factory=dict)
-    own_line: dict[int, tuple[int, str]] = field(default_factory=dict)
-
-    def of(self, line: int) -> str:
-        """Return the comment of the key on a line: above it, behind it, and below that in the same column."""
-        above: list[tuple[int, str]] = []
-        while line - 1 - len(above) in self.own_line:
-            above.insert(0, self.own_line[line - 1 - len(above)])
-        column, text = self.trailing.get(line, (-1, ""))
-        parts = [one for at, one in above if not self._continues(line - len(above), at)] + [text]
-        below = line + 1
-        while column >= 0 and below in self.own_line and self.own_line[below][0] == column:
-            parts.append(self.own_line[below][1])
-            below += 1
-        return " ".join(filter(None, parts))
-
-    def _continues(self, first: int, column: int) -> bool:
-        """Whether comment lines from ``first`` on go on with the comment behind the key before them."""
-        return self.trailing.get(first - 1, (-1, ""))[0] == column
-
-
 @cache
 def conf_file(path: str) -> ConfFile:
     """Read a file of conf/ by its path without the ending."""
-    text = (CONF / f"{path}.yaml").read_text(encoding="utf-8")
-    lines = text.splitlines()
-    first = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
-    header = [line for line in lines[:first] if not PACKAGE.match(line)]
-    package = next((found[1] for line in lines[:first] if (found := PACKAGE.match(line))), None)
+    file = read_commented(CONF / f"{path}.yaml")
     group = path.rpartition("/")[0]
-    prefix = "" if package == "_global_" else group.replace("/", ".")
-    comments = _comments(text, first)
-    root = yaml.compose(text)
-    items = root.value if isinstance(root, yaml.MappingNode) else []
-    choices, parents = _defaults(next((node for key, node in items if key.value == "defaults"), None), group, comments)
-    keys = _keys([item for item in items if item[0].value != "defaults"], prefix, "", text, comments)
-    summary = " ".join(line.lstrip("# ") for line in header)
-    return ConfFile(path, summary, tuple(keys), tuple(choices), tuple(parents))
+    prefix = "" if file.package == "_global_" or not group else f"{group.replace('/', '.')}."
+    keys = [
+        Key(f"{prefix}{key.name}", key.value, key.comment, key.enclosing) for key in file.keys if not key.is_section
+    ]
+    parents = [entry.name for entry in file.defaults if entry.names_file and not _is_made_by_code(entry.name)]
+    return ConfFile(
+        path=path,
+        summary=file.summary,
+        keys=keys,
+        choices=tuple(_choices(file.defaults, group)),
+        parents=tuple(name.lstrip("/") if name.startswith("/") else f"{group}/{name}" for name in parents),
+    )
 
 
 def conf_files() -> list[ConfFile]:
@@ -145,50 +116,15 @@ def options(group: str) -> list[ConfFile]:
     return sorted(found, key=lambda one: one.option != default)
 
 
-def _comments(text: str, first: int) -> _Comments:
-    """Find the comments below the header, which ends before the line ``first``."""
-    ends: dict[int, int] = {}
-    for token in yaml.scan(text):
-        if not isinstance(token, yaml.StreamEndToken | yaml.BlockEndToken):
-            ends[token.end_mark.line] = max(ends.get(token.end_mark.line, 0), token.end_mark.column)
-    found = _Comments()
-    for i, line in enumerate(text.splitlines()):
-        comment = re.match(r"\s*#\s*(.*)", line[ends.get(i, 0) :])
-        if comment is None or i < first:
+def _is_made_by_code(name: str) -> bool:
+    return name == "_self_" or name.endswith("_schema")
+
+
+def _choices(defaults: Iterable[DefaultsEntry], group: str) -> Iterator[Choice]:
+    """Yield what a defaults list chooses of other groups."""
+    for entry in defaults:
+        source, _, package = entry.name.lstrip("/").partition("@")
+        if entry.names_file or source.startswith("hydra/"):
             continue
-        column = line.index("#", ends.get(i, 0))
-        is_own_line = not line[:column].strip()
-        (found.own_line if is_own_line else found.trailing)[i] = (column, comment[1].strip())
-    return found
-
-
-def _keys(items: list[Any], prefix: str, enclosing: str, text: str, comments: _Comments) -> Iterator[Key]:
-    for key, node in items:
-        name = f"{prefix}.{key.value}" if prefix else key.value
-        alone = sum(other.start_mark.line == key.start_mark.line for other, _ in items) == 1
-        comment = comments.of(key.start_mark.line) if alone else ""
-        comment = "" if comment == enclosing else comment  # a mapping on one line has one comment
-        if isinstance(node, yaml.MappingNode) and node.value:
-            yield from _keys(node.value, name, comment or enclosing, text, comments)
-        else:
-            yield Key(name, text[node.start_mark.index : node.end_mark.index].strip(), comment, enclosing)
-
-
-def _defaults(node: Any, group: str, comments: _Comments) -> tuple[list[Choice], list[str]]:
-    """Return what a defaults list chooses of other groups, and the options of its own group that it starts from."""
-    choices, parents = [], []
-    for entry in node.value if node is not None else []:
-        if isinstance(entry, yaml.ScalarNode):
-            if entry.value != "_self_" and not entry.value.endswith("_schema"):
-                path = entry.value if entry.value.startswith("/") else f"{group}/{entry.value}"
-                parents.append(path.lstrip("/"))
-            continue
-        ((key, value),) = entry.value
-        overrides, name = key.value.startswith("override "), key.value.removeprefix("override ")
-        source, _, package = name.lstrip("/").partition("@")
-        option = ", ".join(one.value for one in value.value) if isinstance(value, yaml.SequenceNode) else value.value
-        chosen = "" if option in ("null", "") else option
-        if not source.startswith("hydra/"):
-            full = source if name.startswith("/") or not group else f"{group}/{source}"
-            choices.append(Choice(package or full, full, chosen, comments.of(key.start_mark.line), overrides))
-    return choices, parents
+        full = source if entry.name.startswith("/") or not group else f"{group}/{source}"
+        yield Choice(package or full, full, ", ".join(entry.options), entry.comment, entry.overrides)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from triptych.config.commented_yaml import summary_of
+
 KINDS = {
     "models": "model",
     "encoders": "model/encoder",
@@ -59,13 +61,6 @@ def options_of(group: str, folders: Iterable[Path]) -> list[Option]:
 
 def first_sentence(path: Path) -> str:
     """Return the first sentence of the comment that a YAML file begins with."""
-    lines = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("# @package"):
-            continue
-        if not line.startswith("#"):
-            break
-        lines.append(line.lstrip("# ").rstrip())
-    text = " ".join(lines)
+    text = summary_of(path)
     found = re.match(r".+?\.(?=\s+[A-Z*]|$)", text)
     return found[0] if found else text

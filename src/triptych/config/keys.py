@@ -1,20 +1,18 @@
-"""Keys of the YAML files with their comments, read as text: PyYAML drops comments, and Hydra takes its time."""
+"""Keys and groups of the YAML files as help and completion show them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from triptych.config.commented_yaml import read_commented
 from triptych.config.conf_folder import conf_dir
 
 CONFIG = {"forecast": "train"}
 """The configuration file of a command that has none of its own name."""
 GLOBAL = ("scale", "experiment", "arm")
 """Groups whose files set keys of the whole configuration."""
-_KEY = re.compile(r"(?P<indent> *)(?P<name>\w+):(?:\s+(?P<value>[^#\s].*?))?(?:\s+#\s*(?P<comment>.*))?$")
-_DEFAULT = re.compile(r" +- (?P<name>[\w/@.]+)(?:: (?P<value>[^#]*?))?(?:\s+#\s*(?P<comment>.*))?$")
 
 
 @dataclass(frozen=True)
@@ -59,35 +57,20 @@ class Group:
 
 def keys_of_file(path: Path) -> list[Key]:
     """Return the keys of a YAML file without those of Hydra, sections among them."""
-    found: list[Key] = []
-    sections: list[tuple[int, str]] = []
-    column = None  # of the last comment, which a line of comment alone goes on with if it begins there too
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if (continued := re.fullmatch(r" +#\s*(.*)", line)) and line.index("#") == column:
-            found[-1] = replace(found[-1], comment=f"{found[-1].comment} {continued[1]}")
-        elif match := _KEY.fullmatch(line):
-            indent = len(match["indent"])
-            sections = [one for one in sections if one[0] < indent]
-            name = ".".join([*(section for _, section in sections), match["name"]])
-            sections.append((indent, match["name"]))
-            found.append(Key(name, match["value"] or "", match["comment"] or ""))
-            column = line.rindex(" #") + 1 if match["comment"] else None
-    return [key for key in found if not key.name.startswith(("hydra", "defaults")) and not key.name.endswith("_")]
+    return [
+        Key(key.name, "" if key.style == "block" else key.value, key.comment)
+        for key in read_commented(path).keys
+        if not key.is_inner and not key.name.startswith("hydra") and not key.name.endswith("_")
+    ]
 
 
 def groups_of_file(path: Path) -> list[Group]:
     """Return the groups of the defaults list of a YAML file; the names of files that it builds on have no options."""
-    text = path.read_text(encoding="utf-8")
-    listed = re.search(r"^defaults:\n((?: .*\n)*)", text, re.MULTILINE)
-    groups = []
-    for line in listed[1].splitlines() if listed else []:
-        match = _DEFAULT.fullmatch(line)
-        if match is None or match["name"].startswith(("_self_", "override")):
-            continue
-        listed_options = [one.strip() for one in (match["value"] or "").strip("[] ").split(",")]
-        options = tuple(one for one in listed_options if one not in ("", "null"))
-        groups.append(Group(match["name"], options, match["comment"] or ""))
-    return groups
+    return [
+        Group(default.name, default.options, default.comment)
+        for default in read_commented(path).defaults
+        if default.name != "_self_" and not default.overrides
+    ]
 
 
 def groups_of(command: str) -> list[Group]:

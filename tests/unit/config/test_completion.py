@@ -90,12 +90,12 @@ def test_the_text_of_a_file_gives_the_keys_that_yaml_gives(command: str) -> None
 def test_comments_go_on_in_the_lines_below(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(
-        "# Of the file.\nsection:   # of it\n  one: 1   # first\n           # and more\n  # apart\n  two: '#'\n"
+        "# Of the file.\nsection:   # of it\n  one: 1   # first\n           # and more\n  # above\n  two: '#'\n"
     )
     assert keys_of_file(path) == [
         Key("section", "", "of it"),
         Key("section.one", "1", "first and more"),
-        Key("section.two", "'#'", ""),
+        Key("section.two", "'#'", "above"),
     ]
 
 
