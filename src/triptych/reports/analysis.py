@@ -15,6 +15,7 @@ from triptych.reports.stored_run import test_sets
 from triptych.reports.study import Study
 from triptych.reports.table import Table
 from triptych.reports.verdicts import JudgedClaim, claim_pairs, judge_claims, tabulate_verdicts
+from triptych.runs.measured_speeds import MeasuredSpeeds
 
 
 class Analysis:
@@ -23,11 +24,13 @@ class Analysis:
     Args:
         rows: the arms.
         study: the study that they belong to.
+        speeds: how fast the arms train alone on a machine, if that was measured.
     """
 
-    def __init__(self, rows: Sequence[ArmRow], study: Study) -> None:
-        self._rows = rows
-        self._study = study
+    def __init__(self, rows: Sequence[ArmRow], study: Study, speeds: MeasuredSpeeds | None = None) -> None:
+        self.rows = rows
+        self.study = study
+        self.speeds = speeds
         self._runs = runs_of(rows)
         self._texts = {name: ScoredTexts(name) for name in test_sets(self._runs)}
         self._compared: dict[Measure, Comparisons] = {}
@@ -37,7 +40,7 @@ class Analysis:
     def compared(self, measure: Measure) -> Comparisons:
         """Return the arms compared in a measure."""
         if measure not in self._compared:
-            self._compared[measure] = Comparisons(self._rows, measure, self._texts, self._count_comparisons())
+            self._compared[measure] = Comparisons(self.rows, measure, self._texts, self._count_comparisons())
         return self._compared[measure]
 
     @property
@@ -62,18 +65,18 @@ class Analysis:
 
     def base(self, measure: Measure) -> ArmRow | None:
         """Return the arm that the others are compared with: the reference, or else the best; None if none can be."""
-        return find_base(self._rows, self.compared(measure), self._study.reference)
+        return find_base(self.rows, self.compared(measure), self.study.reference)
 
     def leader(self, measure: Measure) -> ArmRow | None:
         """Return the arm that is ahead of all others in a measure, by the intervals; None if none is."""
         if measure not in self._leaders:
-            self._leaders[measure] = find_leader(self._rows, self.compared(measure))
+            self._leaders[measure] = find_leader(self.rows, self.compared(measure))
         return self._leaders[measure]
 
     @cached_property
     def judged_claims(self) -> list[JudgedClaim]:
         """The verdict on each of the study's claims."""
-        return judge_claims(self._study, self._rows, self._runs, self.compared)
+        return judge_claims(self.study, self.rows, self._runs, self.compared)
 
     @property
     def verdicts(self) -> Table | None:
@@ -83,7 +86,7 @@ class Analysis:
     @property
     def differences(self) -> list[Table]:
         """The differences from the reference, a table for each measure, the primary one first."""
-        found = [compare(self._rows, self.compared(measure), self._study.reference) for measure in self._measures]
+        found = [compare(self.rows, self.compared(measure), self.study.reference) for measure in self._measures]
         return [table for table in found if table]
 
     @property
@@ -92,22 +95,22 @@ class Analysis:
         tables = []
         for name, texts in self._texts.items():
             base = self.base(find_measure("bleu", name))
-            tables.append(compare_models(self._rows, base, texts) if base else None)
+            tables.append(compare_models(self.rows, base, texts) if base else None)
         return [table for table in tables if table]
 
     @property
     def of_seeds(self) -> list[Table]:
         """Dunnett's tests on seeds alone, a table for each measure."""
-        found = [compare_seeds(self._rows, self.compared(measure), self._study.reference) for measure in self._measures]
+        found = [compare_seeds(self.rows, self.compared(measure), self.study.reference) for measure in self._measures]
         return [table for table in found if table]
 
     def _count_comparisons(self) -> int:
         """Return the number of pairs that are judged: those with the reference, or else all, and those of claims."""
-        arms = list(dict.fromkeys(row.arm for row in self._rows if row.finished))
-        reference = self._study.reference
+        arms = list(dict.fromkeys(row.arm for row in self.rows if row.finished))
+        reference = self.study.reference
         if reference in arms:
             pairs = {frozenset((arm, reference)) for arm in arms if arm != reference}
         else:  # The figures themselves choose the arm that the others are compared with.
             pairs = {frozenset(pair) for pair in combinations(arms, 2)}
-        pairs |= {pair for pair in claim_pairs(self._study) if pair <= {*arms}}
+        pairs |= {pair for pair in claim_pairs(self.study) if pair <= {*arms}}
         return max(1, len(pairs))

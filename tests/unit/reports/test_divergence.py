@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from made_runs import change, make_run, rows_of
 
-from triptych.reports.build import Report, report
+from triptych.reports.build import report
 from triptych.reports.divergence import diverged, share_of
+from triptych.reports.report import Report
 from triptych.reports.statistics.share import Share
 from triptych.reports.table import Table
 

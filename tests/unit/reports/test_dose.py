@@ -8,7 +8,8 @@ import pytest
 from made_runs import change, make_run, rows_of
 from scipy import stats
 
-from triptych.reports.build import Report, report
+from triptych.reports.build import report
+from triptych.reports.report import Report
 from triptych.reports.table import Table
 
 CLAIMS = [

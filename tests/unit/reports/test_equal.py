@@ -14,8 +14,9 @@ from scipy import stats
 
 from triptych.commands.report import main
 from triptych.errors import UserError
-from triptych.reports.build import Report, report
+from triptych.reports.build import report
 from triptych.reports.equal_table import TITLE
+from triptych.reports.report import Report
 from triptych.reports.table import Table
 from triptych.runs.measured_speeds import SPEEDS_FILE
 

@@ -9,9 +9,10 @@ import pytest
 from made_runs import arm_overrides, change, make_arm, make_run, rows_of, scores
 
 from triptych.reports import figures
-from triptych.reports.build import Report, report
+from triptych.reports.build import report
 from triptych.reports.grid import MeasuredGrid, find_grid, tabulate_best
 from triptych.reports.measures import find_measure
+from triptych.reports.report import Report
 from triptych.reports.study_page import write_tables
 from triptych.reports.table import MISSING, Table
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from made_runs import change, make_run
 
-from triptych.reports.build import Report, report
+from triptych.reports.build import report
+from triptych.reports.report import Report
+from triptych.reports.sections.scaling import scaling_of
 from triptych.reports.statistics.power_law import PowerLaws
 
 STUDY = {"name": "scaling", "reference": None, "series": "model", "varies": ["tokens"], "primary": "loss", "claims": []}
@@ -43,7 +45,7 @@ def lines(made: Report, title: str) -> dict[str, list[str]]:
 
 
 def test_the_tables_of_a_study_of_scaling(made: Report) -> None:
-    assert made.scaling is not None
+    assert scaling_of(made.analysis) is not None
     budgets = lines(made, "Scaling")
     assert list(budgets) == ["a", "b"]
     for name, exponent in (("a", 0.25), ("b", 0.4)):
@@ -113,4 +115,4 @@ def test_a_series_with_few_arms_has_no_law(tmp_path: Path) -> None:
 
 def test_scores_that_are_no_losses_have_no_law(tmp_path: Path) -> None:
     add(tmp_path, "a", 1, 1, 3.0, primary="bleu")
-    assert report(tmp_path).scaling is None
+    assert scaling_of(report(tmp_path).analysis) is None

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from made_runs import NODE, REFERENCES, add_arm, change, make_run, make_unfinished, rows_of, scores, spoilt
 
-from triptych.reports.build import Report, report
+from triptych.reports.build import report
 from triptych.reports.labels import shorten_keys
+from triptych.reports.report import Report
 
 INTERVAL = "[95% interval]"
 
