@@ -45,6 +45,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert piped.stdout == "Le cheval gris dort.\n"
 
 
+def test_what_is_no_sentence_and_an_export_into_the_package_are_refused(tmp_path: Path) -> None:
+    for arguments, said in (
+        (["demo", "--beam"], "--beam is no option of demo"),
+        (["export", "run=demo:lm4mt", "format=safetensors"], "output=… must be given"),
+    ):
+        refused = triptych(*arguments, cwd=tmp_path)
+        assert (refused.returncode, list(tmp_path.iterdir())) == (2, [])
+        assert said in refused.stderr
+
+
 def test_an_unknown_demo_run_is_refused() -> None:
     with pytest.raises(UserError, match=r"choose one of demo:lm4mt, demo:rnn_bahdanau, demo:transformer"):
         locate_run("demo:gpt")

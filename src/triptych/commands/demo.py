@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from triptych.errors import UserError
+
 USAGE = """usage: triptych demo ["A SENTENCE"]
 
 Translates sentences of the built-in corpus' test set, or your own, from English to French with the small trained models
@@ -11,9 +13,17 @@ that come with triptych, and draws where they looked in attention.html. They kno
 
 
 def main(arguments: list[str]) -> int:
+    """Translate the sentences that are given, or the examples, and write the attention page.
+
+    Raises:
+        UserError: an option.
+    """
     if arguments and arguments[0] in ("-h", "--help"):
         print(USAGE)
         return 0
+    for one in arguments:
+        if one.startswith("-"):
+            raise UserError(f"{one} is no option of demo; it takes sentences.")
     from triptych.runs.demo import PREFIX, demo_examples, demo_names  # imported late: --help does not wait for it
     from triptych.runs.run import load
 

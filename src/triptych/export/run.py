@@ -13,6 +13,7 @@ from triptych.export.ctranslate2 import TOLERANCE, compare_ctranslate2, to_ctran
 from triptych.export.safetensors import compare_safetensors, to_safetensors
 from triptych.files import replacing
 from triptych.runs.checkpoints import scored_checkpoint
+from triptych.runs.demo import PREFIX
 from triptych.runs.run import Run
 
 CHECKED_SENTENCES = 100
@@ -41,6 +42,8 @@ def export_run(run: Run, format: str, precision: str, output: str | Path) -> tup
             "format=ctranslate2 has precision=full alone; CTranslate2 rounds weights when it loads them (compute_type)."
         )
     folder = Path(output).expanduser()
+    if str(output).startswith(PREFIX):
+        raise UserError("output=… must be given: the folder of a demo run is a part of the package.")
     if folder.exists():
         raise UserError(f"output={folder} is there already; remove it, or give another folder.")
     if format == "safetensors" and run.checkpoint != (scored := scored_checkpoint(run.files)):
