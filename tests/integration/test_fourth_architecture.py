@@ -5,56 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import triptych
+from conftest import ROOT, triptych
 
 from triptych.api import Run, evaluate, load
 
-MODEL = '''
-"""A bag of source words, and the last target word: no order, no attention."""
-
-from torch import nn
-
-from triptych.contract.batch import Prediction
-from triptych.contract.model import TranslationModel
-from triptych.layers.sequence_layout import keep_targets, padding_mask
-from triptych.contract.decoder_state import DecoderState
-
-
-class BagOfWords(TranslationModel):
-    def __init__(self, *, vocabulary, size):
-        super().__init__()
-        self.src = nn.Embedding(vocabulary.src_size, size)
-        self.tgt = nn.Embedding(vocabulary.tgt_size, size)
-
-    def forward(self, batch):
-        bag = self.bag(batch.src, batch.src_lengths)
-        hidden, targets = keep_targets(self.tgt(batch.tgt[:, :-1]) + bag[:, None], batch)
-        return Prediction(hidden, self.tgt.weight, targets, num_source=0)
-
-    def bag(self, src, src_lengths):
-        visible = padding_mask(src, src_lengths)[:, 0, 0, :, None]
-        return (self.src(src) * visible).sum(1) / src_lengths[:, None]
-
-    def start(self, src, src_lengths):
-        return DecoderState(hypothesis={"bag": self.bag(src, src_lengths)})
-
-    def step(self, tokens, state):
-        return (self.tgt(tokens) + state.hypothesis["bag"]) @ self.tgt.weight.T, state
-
-    def attention_maps(self, batch):
-        return []
-
-    def flops(self, src_length, tgt_length):
-        return 2 * (tgt_length - 1) * self.tgt.weight.numel()
-
-    @property
-    def embedding_parameters(self):
-        return self.src.weight.numel() + self.tgt.weight.numel()
-'''
+EXAMPLE = ROOT / "examples" / "own_parts"
 
 
 def test_one_class_and_one_yaml(tmp_path: Path) -> None:
-    (tmp_path / "bag_of_words.py").write_text(MODEL)
+    (tmp_path / "bag_of_words.py").write_text((EXAMPLE / "own_parts.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "conf" / "model").mkdir(parents=True)
     (tmp_path / "conf" / "model" / "bag.yaml").write_text("_target_: bag_of_words.BagOfWords\nsize: ${scale.d_model}\n")
 

@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import PAD
 from triptych.kernels.rows import COLUMNS, ROWS, gather_rows, scatter_rows
 
@@ -95,23 +94,6 @@ class SequenceLayout:
 def token_mask(lengths: Tensor, width: int) -> Tensor:
     """Return (B, T), True where sequences of lengths (B,), padded to ``width``, have a token."""
     return torch.arange(width, device=lengths.device) < lengths[:, None]
-
-
-def padding_mask(tokens: Tensor, lengths: Tensor) -> Tensor:
-    """Return (B, 1, 1, T), True where tokens (B, T) are not the padding after lengths (B,).
-
-    For the attention of models outside this package, which work on padded batches.
-    """
-    return token_mask(lengths, tokens.shape[1])[:, None, None]
-
-
-def keep_targets(x: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Return those of a decoder's outputs x (B, T - 1, D) that predict a target token, (N, D), and the targets (N,).
-
-    For models outside this package, which work on padded batches.
-    """
-    layout = SequenceLayout.from_lengths(batch.tgt_lengths - 1, batch.host_lengths[1] - 1, x.shape[1])
-    return layout.select_tokens(x), layout.select_tokens(batch.tgt[:, 1:])
 
 
 def wide(width: int) -> int:

@@ -46,29 +46,39 @@ def text_of(cell: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", cell)).strip()
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.parts[0] != "arm"], ids=str)
-def test_every_key_is_there_with_an_explanation(path: Path) -> None:
+def wrong_in_group(path: Path) -> Iterator[str]:
+    """Yield what is wrong with the page of a file that is no arm."""
     page = page_of(path)
     for key in keys_of_file(path):
         found = re.search(rf'<tr id="{re.escape(f"{path.stem}.{key}")}">(.*?)</tr>', page)
-        assert found, f"{path} has {key}, and its page has not"
+        if not found:
+            yield f"{path}: {key} is not on its page"
+            continue
         name, value, meaning = re.findall(r"<td.*?>(.*?)</td>", found[1])
-        assert text_of(name.partition("<small>")[0]) == key
-        assert text_of(value)
         explanation = text_of(meaning.partition("<small>")[0])
-        assert len(explanation.split()) > 1 or key.startswith("strategy."), f"{path}: {key} needs a comment"
-        assert not re.fullmatch(r"\S+( \| \S+)*", explanation), f"{path}: {key} has choices and no explanation"
+        if text_of(name.partition("<small>")[0]) != key or not text_of(value):
+            yield f"{path}: {key} has another name there, or no value"
+        if len(explanation.split()) < 2 and not key.startswith("strategy."):
+            yield f"{path}: {key} needs a comment"
+        if re.fullmatch(r"\S+( \| \S+)*", explanation):
+            yield f"{path}: {key} has choices and no explanation"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.parts[0] == "arm"], ids=str)
-def test_every_arm_is_there_with_what_it_sets(path: Path) -> None:
+def wrong_in_arm(path: Path) -> Iterator[str]:
+    """Yield what is wrong with the line of an arm."""
     page, arm = page_of(path), path.relative_to("arm").with_suffix("").as_posix()
     (line,) = [line for line in page.splitlines() if line.startswith(f"| `{arm}` |")]
-    assert line.split(" | ")[1].strip()
+    if not line.split(" | ")[1].strip():
+        yield f"{path}: no comment says what it is"
     section = page.partition(f"## {arm.partition('/')[0]}\n")[2].partition("\n## ")[0]
     for key in keys_of_file(path):
-        assert f"`{key}=" in line
-        assert re.search(rf"^- `{re.escape(key)}`: \S+ \S+", section, re.MULTILINE), f"{key} needs an explanation"
+        if f"`{key}=" not in line or not re.search(rf"^- `{re.escape(key)}`: \S+ \S+", section, re.MULTILINE):
+            yield f"{path}: {key} is not there, or needs an explanation"
+
+
+def test_every_key_and_every_arm_is_there_with_an_explanation() -> None:
+    wrong = [wrong_in_arm if path.parts[0] == "arm" else wrong_in_group for path in FILES]
+    assert not [one for check, path in zip(wrong, FILES, strict=True) for one in check(path)]
 
 
 def test_keys_that_only_a_schema_has_are_there() -> None:
