@@ -107,7 +107,8 @@ def _arms() -> str:
     for study, files in by_study.items():
         lines += ["", f"## {study}", "", "| arm | what it is | what it sets |", "| --- | --- | --- |"]
         for file in files:
-            sets = [f"`{choice.group}={choice.option}`" for choice in file.choices]
+            sets = [f"what `{conf_file(parent).option}` sets" for parent in file.parents]
+            sets += [f"`{choice.group}={choice.option}`" for choice in file.choices]
             sets += [f"`{row.key}={row.value.strip(QUOTES)}`" for row in rows(file)]
             lines.append(f"| `{file.option}` | {_cell(file.summary)} | {', '.join(sets) or 'nothing'} |")
         lines += ["", _meanings(row for file in files for row in rows(file))]
