@@ -118,7 +118,8 @@ def evaluate(
     """Score a split or a text that a trained run translates, or the translations of another system.
 
     Args:
-        run: trained, or its folder; None only with ``hypothesis``.
+        run: trained, or its folder; None only with ``hypothesis``. A ``Run`` keeps its checkpoint, device and trust
+            unless an override names others.
         overrides: such as ``"search.beam_size=8", "metric=[bleu]", "checkpoint=last"``; by default as the run was
             scored.
         split: ``validation``, a test set of the run's data, or ``suites`` for its contrastive suites. Scores and
@@ -151,7 +152,7 @@ def score(run: Run | str | Path, *overrides: str, input: str | Path, reference: 
     """Return how likely a trained run finds the references of a text, given their sources.
 
     Args:
-        run: trained, or its folder.
+        run: as for ``evaluate``.
         overrides: such as ``"checkpoint=last"``, or ``"tgt=de"`` for a run of several directions.
         input: file of sources, one sentence a line.
         reference: file with a translation of each.
