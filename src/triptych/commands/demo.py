@@ -13,17 +13,12 @@ that come with triptych, and draws where they looked in attention.html. They kno
 
 
 def main(arguments: list[str]) -> int:
-    """Translate the sentences that are given, or the examples, and write the attention page.
-
-    Raises:
-        UserError: an option.
-    """
+    """Translate sentences, or the examples, and write the attention page; ``UserError`` for an option."""
     if arguments and arguments[0] in ("-h", "--help"):
         print(USAGE)
         return 0
-    for one in arguments:
-        if one.startswith("-"):
-            raise UserError(f"{one} is no option of demo; it takes sentences.")
+    if option := next((one for one in arguments if one.startswith("-")), None):
+        raise UserError(f"{option} is no option of demo; it takes sentences.")
     from triptych.runs.demo import PREFIX, demo_examples, demo_names  # imported late: --help does not wait for it
     from triptych.runs.run import load
 
