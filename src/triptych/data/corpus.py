@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from triptych.data import toy, toy_suites
 from triptych.data.contrast import SUITES, ContrastiveItem
@@ -15,7 +16,7 @@ from triptych.data.directions import Directions
 from triptych.data.joining import join_splits
 from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import digest_lines
-from triptych.data.text_reader import read_splits, test_sets
+from triptych.data.text_reader import Source, read_splits, test_sets
 from triptych.data.toy_made_up import zipf_vocabulary
 from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary
 from triptych.errors import UserError, require_at_least
@@ -206,6 +207,8 @@ class ToyZipfCorpus(ToyCorpus):
 class TextCorpus(Corpus):
     """Text files of one sentence per line: ``{dir}/{prefix}.{language}``, plain or with ``.gz`` appended.
 
+    Where a prefix stands, the two files themselves may stand in a list, the source first.
+
     Args:
         name: name of the corpus.
         src: source language of the test sets, which is also the extension of its files; ``tgt`` likewise.
@@ -230,9 +233,9 @@ class TextCorpus(Corpus):
         src: str,
         tgt: str,
         dir: str,
-        train: str,
-        validation: str | float,
-        test: Sequence[str],
+        train: Source,
+        validation: Source | float,
+        test: Sequence[Source],
         cache: str,
         max_length: int | None,
         max_length_ratio: float | None,
@@ -241,11 +244,30 @@ class TextCorpus(Corpus):
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
         chosen = Directions.of(directions, src, tgt, pivot)
-        held_out = None if isinstance(validation, str) else _held_out_share(validation, chosen)
-        prefixes = {TRAIN: train, VALIDATION: validation if isinstance(validation, str) else train, **test_sets(test)}
+        held_out = _held_out_share(validation, chosen) if isinstance(validation, int | float) else None
+        sources = {TRAIN: train, VALIDATION: train if isinstance(validation, int | float) else validation}
+        for split, source in (*sources.items(), *((f"test[{i}]", one) for i, one in enumerate(test))):
+            _check_source(f"data.{split}", source, chosen)
         folders = Path(dir).expanduser(), Path(cache).expanduser()
-        splits, sections, report = read_splits(folders[0], prefixes, chosen, folders[1], held_out)
+        splits, sections, report = read_splits(folders[0], {**sources, **test_sets(test)}, chosen, folders[1], held_out)
         super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
+
+
+def _check_source(key: str, source: Any, directions: Directions) -> None:
+    """Check that a split's source is a prefix, or the files of both sides of the only direction.
+
+    Raises:
+        UserError: it is neither.
+    """
+    if isinstance(source, str):
+        return
+    shown = f"[{','.join(map(str, source))}]" if isinstance(source, Sequence) else source
+    if not isinstance(source, Sequence) or len(source) != 2 or not all(isinstance(file, str) for file in source):
+        raise UserError(f"{key}={shown} must be a prefix, or the files of source and target: [FILE,FILE].")
+    if directions.several:
+        raise UserError(
+            f"{key}={shown} names the files of one direction; with several, give the prefix of all languages."
+        )
 
 
 def _held_out_share(share: float, directions: Directions) -> float:

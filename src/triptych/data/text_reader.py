@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -26,20 +26,26 @@ _BLOCK_PAIRS = 10_000
 """Number of pairs checked and written at a time."""
 
 
-def test_sets(prefixes: Sequence[str]) -> dict[str, str]:
-    """Name each test set after the last part of its file prefix, and return the prefixes by name.
+Source = str | Sequence[str]
+"""Where the text of a split is: the prefix that its files share, or the file of the source and that of the target."""
+
+
+def test_sets(sources: Sequence[Source]) -> dict[str, Source]:
+    """Name each test set after the last part of its file prefix, and return where each is by name.
+
+    A pair of files is named after the first, without the ending.
 
     Raises:
         UserError: ``data.test`` is not a list, or two sets have the same name.
     """
-    if isinstance(prefixes, str):
-        raise UserError(f"data.test={prefixes} must be a list of test sets, such as data.test=[{prefixes}].")
-    named: dict[str, str] = {}
-    for prefix in prefixes:
-        name = Path(prefix).name
+    if isinstance(sources, str):
+        raise UserError(f"data.test={sources} must be a list of test sets, such as data.test=[{sources}].")
+    named: dict[str, Source] = {}
+    for source in sources:
+        name = Path(source).name if isinstance(source, str) else Path(source[0].removesuffix(".gz")).stem
         if name in (*named, TRAIN, VALIDATION):
             raise UserError(f"data.test: two splits have the name '{name}'; give the files of one another name.")
-        named[name] = prefix
+        named[name] = source
     return named
 
 
@@ -65,7 +71,7 @@ class HeldOut:
 
 
 def read_splits(
-    folder: Path, prefixes: dict[str, str], directions: Directions, cache: Path, held_out: float | None = None
+    folder: Path, sources: Mapping[str, Source], directions: Directions, cache: Path, held_out: float | None = None
 ) -> tuple[dict[str, Pairs], dict[str, list[Section]], list[str]]:
     """Read and check the files of every split.
 
@@ -74,7 +80,7 @@ def read_splits(
 
     Args:
         folder: where the files are.
-        prefixes: file prefix of each split, by the split's name.
+        sources: where each split is, by the split's name. Pairs of files are for one direction.
         directions: directions that are trained and tested.
         cache: root of the cache.
         held_out: share of the training pairs that are the validation set; None if it has files of its own.
@@ -88,17 +94,17 @@ def read_splits(
     splits: dict[str, Pairs] = {}
     sections: dict[str, list[Section]] = {}
     report: list[str] = []
-    for name, prefix in prefixes.items():
+    for name, source in sources.items():
         if name in (TRAIN, VALIDATION):
             kept = None if held_out is None else HeldOut(held_out, name == VALIDATION)
             parts = [
-                read_split(folder, name, prefix, direction, cache, report, kept) for direction in directions.trained
+                read_split(folder, name, source, direction, cache, report, kept) for direction in directions.trained
             ]
             splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(ConcatenatedLines, zip(*parts, strict=True)))
             sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
             sections[name] = [Section(direction, size) for direction, size in sizes]
             continue
-        pairs = read_split(folder, name, prefix, directions.tested, cache, report)
+        pairs = read_split(folder, name, source, directions.tested, cache, report)
         for suffix, route in directions.routes.items():
             splits[name + suffix], sections[name + suffix] = pairs, [Section(route, len(pairs.src))]
     return splits, sections, report
@@ -107,14 +113,14 @@ def read_splits(
 def read_split(
     folder: Path,
     name: str,
-    prefix: str,
+    source: Source,
     direction: Direction,
     cache: Path,
     report: list[str],
     held_out: HeldOut | None = None,
 ) -> Pairs:
     """Return the checked pairs of one direction of a split, and append what was found to the report."""
-    src, tgt = (find_file(folder, prefix, language) for language in direction)
+    src, tgt = files_of(folder, source, direction)
     drop_empty = name == TRAIN or held_out is not None
     stored = store_text((src, tgt), cache, drop_empty=drop_empty, held_out=held_out)
     total, empty = json.loads((stored / "counts.json").read_text())
@@ -175,11 +181,28 @@ def read_pairs(files: tuple[Path, Path]) -> Iterator[tuple[str, str]]:
         yield src, tgt
 
 
+def files_of(folder: Path, source: Source, direction: Direction) -> tuple[Path, Path]:
+    """Return the files of a split's source and target side in one direction.
+
+    Raises:
+        UserError: a file is missing, or as ``find_file``.
+    """
+    if isinstance(source, str):
+        src, tgt = (find_file(folder, source, language) for language in direction)
+        return src, tgt
+    src, tgt = (folder / Path(file).expanduser() for file in source)
+    for file in (src, tgt):
+        if not file.is_file():
+            raise UserError(f"data: there is no file '{file}'; give paths below data.dir={folder}.")
+    return src, tgt
+
+
 def find_file(folder: Path, prefix: str, language: str) -> Path:
     """Return ``{folder}/{prefix}.{language}`` or the same with ``.gz``, whichever exists.
 
     Raises:
-        UserError: both exist, or neither; then the message lists the languages that exist.
+        UserError: both exist, or neither; then the message lists the languages that exist, or says how a file itself is
+            given.
     """
     plain = folder / f"{prefix}.{language}"
     existing = [path for path in (plain, plain.with_name(f"{plain.name}.gz")) if path.is_file()]
@@ -187,6 +210,11 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
         raise UserError(f"data: both '{plain}' and '{existing[1].name}' exist; keep one of them.")
     if existing:
         return existing[0]
+    if (folder / prefix).is_file():
+        raise UserError(
+            f"data: '{prefix}' is a file, and here stands the prefix of two; to name the files of both sides, give a pair, "
+            "such as data.train=[FILE,FILE] or data.test=[[FILE,FILE]]."
+        )
     if not plain.parent.is_dir():
         raise UserError(f"data.dir: the folder '{plain.parent}' does not exist.")
     stem = f"{plain.name.removesuffix(language)}"

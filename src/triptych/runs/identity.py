@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -34,6 +33,8 @@ SCORING = (
     "checkpoint.average",
 )
 """Keys that matter only after training."""
+FOLDERS = r"[^\[\],]*/(?=[^\[\],])"
+"""Regular expression of the folders of a path, which may stand in a list."""
 BUDGET = (*SCORING, "budget")
 """Further keys that a training can differ in and have its first steps in common with others."""
 
@@ -78,7 +79,7 @@ def identifying_overrides(overrides: Sequence[str]) -> list[str]:
 def display_overrides(overrides: Sequence[str]) -> list[str]:
     """Return the identifying overrides as tables show them: only the last part of a path or of a nested option."""
     pairs = [one.partition("=") for one in identifying_overrides(overrides)]
-    return [f"{key}{equals}{Path(value).name if '/' in value else value}" for key, equals, value in pairs]
+    return [f"{key}{equals}{re.sub(FOLDERS, '', value).rstrip('/')}" for key, equals, value in pairs]
 
 
 def short_label(overrides: Sequence[str]) -> str:

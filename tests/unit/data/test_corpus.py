@@ -56,6 +56,41 @@ def test_splits_by_name(folder: Path) -> None:
     assert texts(load(folder, src="fr", tgt="en"), "validation") == (["D"], ["d"])
 
 
+def test_files_of_any_name(folder: Path) -> None:
+    """Where a prefix stands, the files of both sides may stand, with the same text and so the same fingerprint."""
+    (folder / "other").mkdir()
+    for old, new in (("train.en", "other/a.txt"), ("train.fr", "b.text"), ("val.en", "c"), ("val.fr", "d")):
+        (folder / old).rename(folder / new)
+    for side in ("en", "fr"):
+        (folder / "other" / f"test.{side}.gz").write_bytes(gzip.compress((folder / f"test.{side}").read_bytes()))
+    pairs = {"train": ["other/a.txt", "b.text"], "validation": ["c", str(folder / "d")]}
+    found = load(folder, **pairs)
+    assert texts(found, "train") == (["a", "b", "c"], ["A", "B", "C"])
+    assert found.report[0] == "train: 3 pairs read from a.txt and b.text"
+    again = load(folder, **pairs, test=[["other/test.en.gz", "other/test.fr.gz"]])
+    assert (again.test_names, again.fingerprint) == (["test"], found.fingerprint)
+    held_out = load(folder, train=pairs["train"], validation=0.5)
+    assert sum(len(held_out.splits[split].src) for split in ("train", "validation")) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"train": "train.en"}, r"'train.en' is a file, and here stands the prefix of two; .*data.train=\[FILE,FILE\]"),
+        ({"train": ["train.en", "none"]}, "there is no file '.*none'; give paths below data.dir="),
+        ({"train": ["train.en"]}, r"data.train=\[train.en\] must be a prefix, or the files of source and target"),
+        ({"train": 3}, "data.train=3 must be a prefix, or"),
+        ({"validation": ["a", "b", "c"]}, r"data.validation=\[a,b,c\] must be a prefix, or"),
+        ({"test": ["test", ["test.en", 4]]}, r"data.test\[1\]=\[test.en,4\] must be a prefix, or"),
+        ({"test": ["test", ["test.en", "test.fr"]]}, "two splits have the name 'test'"),
+        ({"train": ["train.en", "train.fr"], "directions": ["en-fr", "fr-en"]}, "names the files of one direction"),
+    ],
+)
+def test_files_that_cannot_be_are_refused(folder: Path, changes: dict[str, object], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        load(folder, **changes)
+
+
 def test_gzip_carriage_returns_byte_order_mark_and_line_separators(folder: Path) -> None:
     (folder / "train.en").unlink()
     (folder / "train.en.gz").write_bytes(gzip.compress("\ufeffa\r\nb\u2028b \n\tc".encode()))
