@@ -96,6 +96,10 @@ def test_another_systems_output_gets_the_same_scores_without_a_model(
         (["evaluate", "hypothesis=system.fr", "reference=short.fr"], "system.fr has 6 lines and short.fr has 1"),
         (["evaluate", "hypothesis=empty.fr", "reference=empty.fr"], "have no lines"),
         (["evaluate", "hypothesis=system.fr", "reference=talk.fr", "output=."], "output=. is the folder of"),
+        (
+            ["evaluate", "hypothesis=system.fr", "reference=talk.fr", "metric=[bleu,comet]"],
+            "metric=comet reads the sources too; add input=FILE, or leave comet out of metric.",
+        ),
         (["evaluate", *RUN, "split=nosuch"], "the run's data has train, validation, test, test_long, suites."),
         (["score", *RUN, "input=talk.en", "reference=short.fr"], "talk.en has 6 lines and short.fr has 1"),
         (["score", *RUN, "input=talk.en"], "reference=… must be given"),

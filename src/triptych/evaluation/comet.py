@@ -26,6 +26,7 @@ class Comet:
     """
 
     name = "COMET"
+    reads_sources = True
 
     def __init__(self, *, model: str, batch_size: int, gpus: int) -> None:
         require_at_least(1, "metric.comet", batch_size=batch_size)

@@ -44,6 +44,8 @@ class MetricScore:
 class Metric(Protocol):
     """A corpus metric. Any class with this name and this method can be the ``_target_`` of a YAML of ``conf/metric``.
 
+    One that reads the sources has an attribute ``reads_sources = True``; it is refused where there are none.
+
     Attributes:
         name: what tables call it, such as ``BLEU``.
     """
