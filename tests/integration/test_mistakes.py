@@ -51,7 +51,11 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
             ["tokenizer=char lacks it, and tokenizer=bpe has it: choose that, or leave the key out."],
         ),
         (["model.input_feeding=true"], ["the chosen model lacks it", "model=rnn"]),
-        (["lm4mt"], ["lm4mt has no =", "such as scale=toy"]),
+        (["lm4mt"], ["lm4mt has no =; did you mean model=lm4mt?"]),
+        (["batch=32"], ["batch has keys of its own; give one of batch.tokens, batch.accumulate."]),
+        (["train=a.en"], ["data=text data.src=en data.tgt=de 'data.train=[FILE,FILE]'"]),
+        (["data.split=0.1"], ["data.validation=0.02"]),
+        (["--lr", "0.1"], ["--lr is no option of train; did you mean lr=…?"]),
         ([*TEXT, "data.train=nothing"], ["nothing"]),
         ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
         ([*TEXT, "data.train=bad"], ["bad.fr:1", "UTF-8"]),
@@ -151,7 +155,7 @@ def test_a_folder_of_runs_names_some(command: str, tmp_path: Path) -> None:
 
 
 def test_a_folder_without_its_key_gets_it(tmp_path: Path) -> None:
-    assert "such as run=runs/x." in triptych("translate", "runs/x", cwd=tmp_path).stderr
+    assert "did you mean run=runs/x?" in triptych("translate", "runs/x", cwd=tmp_path).stderr
 
 
 def test_unknown_command(tmp_path: Path) -> None:

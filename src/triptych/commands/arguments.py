@@ -31,7 +31,9 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
     folders, rest = split_config_dirs(arguments)
     for one in rest:
         if one.startswith("-") and one not in MULTIRUN:
-            raise UserError(f"{one} is no option of {command}; it takes key=value, -m and --config-dir=FOLDER.")
+            key = one.lstrip("-").partition("=")[0]
+            said = f"did you mean {key.replace('-', '_')}=…?" if len(key) > 1 else "it takes key=value."
+            raise UserError(f"{one} is no option of {command}; {said} (-m and --config-dir=FOLDER are its options)")
     configured = "train" if command in ("forecast", "dashboard") else command
     with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders):
         yield rest

@@ -19,6 +19,20 @@ FLAGS = {
 CONFIGURED = ("-m", "--config-dir")
 """Options of the commands that Hydra configures."""
 
+PATHS = (
+    "run",
+    "init",
+    "input",
+    "reference",
+    "hypothesis",
+    "output",
+    "cache",
+    "data.dir",
+    "data.train",
+    "data.validation",
+)
+"""Keys whose values are files or folders."""
+
 
 def completions(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     """Return the words that can stand in the place of the last one.
@@ -58,11 +72,14 @@ def _override(command: str, before: Sequence[str], word: str) -> list[str]:
         start, listed = start.rpartition(sign)[2], listed + "".join(start.rpartition(sign)[:2])
     if options := _options(key, groups, folders):
         return [f"{key}={listed}{one}" for one in _beginning(start, options)]
-    if key in ("run", "input", "reference", "hypothesis", "output", "cache", "data.dir"):
+    if key in PATHS:
         if key == "run" and start.startswith(PREFIX):
             return [f"run={one}" for one in _beginning(start, [f"{PREFIX}{name}" for name in demo_names()])]
-        fits = {"run": lambda path: path.is_dir()}.get(key, lambda path: True)
-        return [f"{key}={listed}{one}" for one in _paths(start, fits, whole=_is_run if key == "run" else None)]
+        of_run = key in ("run", "init")
+        found = _paths(
+            start, (lambda path: path.is_dir()) if of_run else lambda path: True, _is_run if of_run else None
+        )
+        return [f"{key}={listed}{one}" for one in found]
     known = [*keys_of(command), *_keys_of_groups(groups, before, folders)]
     values = next((allowed_values(one) for one in known if one.name == key), [])
     return [f"{key}={listed}{one}" for one in _beginning(start, values)]

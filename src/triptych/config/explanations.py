@@ -9,9 +9,13 @@ from contextlib import contextmanager
 
 from omegaconf import DictConfig, OmegaConf
 
-from triptych.config.hints import hint, options_with_key
+from triptych.config import schema
+from triptych.config.hints import hint, options_with_key, word_alone
 from triptych.config.search_path import config_folders
 from triptych.errors import UserError
+
+ALIKE = 0.75
+"""Least similarity of two keys (``difflib``) of which the one may be meant by the other."""
 
 
 @contextmanager
@@ -54,8 +58,7 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
     """Return Hydra's complaint about a configuration as one sentence."""
     text = str(error)
     if found := re.search(r"Error parsing override '([^'=]+)'", text):
-        example = "scale=toy" if command == "train" else f"run={found[1]}"
-        return f"{found[1]} has no =; give a key and its value, such as {example}."
+        return f"{found[1]} has no =; {word_alone(found[1], command, config_folders())}"
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is no configuration key{_suggestion(found[1], command, overrides) or '.'}"
     if found := re.search(
@@ -66,6 +69,10 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
     if found := re.search(r"Could not (?:find|load) '([^']+)'", text):
         return _unknown_option(*found[1].split("/", 1))
     if found := re.search(r"Error merging override (.*)", text):
+        if section := re.search(r"is not a subclass of (\w+)", str(error.__cause__)):
+            key = found[1].partition("=")[0]
+            inner = ", ".join(f"{key}.{name}" for name in getattr(schema, section[1]).__dataclass_fields__)
+            return f"{found[1]} is no value, since {key} has keys of its own; give one of {inner}."
         return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
     if found := re.search(r"Ambiguous value for argument '(.+)'$", text, re.M):
         return f"{found[1]} names several values; add -m to run each of them."
@@ -113,11 +120,12 @@ def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
     except Exception:
         return ""
     keys = _keys(config)
-    found = hint(key, keys) if command == "train" else None
-    if found or (found := options_with_key(key, config_folders(), others)):
+    if found := hint(key, keys, command):
         return f"; {found}"
     last_parts = sorted((one for one in keys if one.rpartition(".")[2] == key), key=len)
-    close = last_parts or difflib.get_close_matches(key, keys, n=1)
+    if not last_parts and command == "train" and (found := options_with_key(key, config_folders(), others)):
+        return f"; {found}"
+    close = last_parts or difflib.get_close_matches(key, keys, n=1, cutoff=ALIKE)
     return f"; did you mean {close[0]}?" if close else ""
 
 
