@@ -76,9 +76,7 @@ def _override(command: str, before: Sequence[str], word: str) -> list[str]:
         if key == "run" and start.startswith(PREFIX):
             return [f"run={one}" for one in _beginning(start, [f"{PREFIX}{name}" for name in demo_names()])]
         of_run = key in ("run", "init")
-        found = _paths(
-            start, (lambda path: path.is_dir()) if of_run else lambda path: True, _is_run if of_run else None
-        )
+        found = _paths(start, Path.is_dir if of_run else Path.exists, _is_run if of_run else None)
         return [f"{key}={listed}{one}" for one in found]
     known = [*keys_of(command), *_keys_of_groups(groups, before, folders)]
     values = next((allowed_values(one) for one in known if one.name == key), [])

@@ -111,7 +111,7 @@ IN_TRAINING: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("train", "train_file", "train_src", "train_tgt", "training"),
-        "text of your own is data=text data.src=en data.tgt=de 'data.train=[FILE,FILE]'; triptych list data shows more.",
+        "text of your own is data=text data.src=en data.tgt=de 'data.train=[FILE,FILE]'.",
     ),
     **dict.fromkeys(("test_file", "test_src"), "data.test lists the test sets of data=text: 'data.test=[test]'."),
     **dict.fromkeys(

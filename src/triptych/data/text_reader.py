@@ -212,7 +212,7 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
         return existing[0]
     if (folder / prefix).is_file():
         raise UserError(
-            f"data: '{prefix}' is a file, and here stands the prefix of two; to name the files of both sides, give a pair, "
+            f"data: '{prefix}' is a file, and here stands the prefix of two; to name both files, give a pair, "
             "such as data.train=[FILE,FILE] or data.test=[[FILE,FILE]]."
         )
     if not plain.parent.is_dir():
