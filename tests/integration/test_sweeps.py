@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,16 @@ def whole(home: Path) -> dict[str, Any]:
     folder = place(home, "whole")
     done = triptych("train", "-m", *TINY, *ARMS, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "6 of 6 arms are finished: runs" in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0] == "sweep: 6 arms, each of 6 steps, precision 32-true"
+    assert lines[-1] == "6 of 6 arms are finished: runs"
+    starts = [line.partition(" (sweep: ") for line in lines if line.startswith("arm ")]
+    assert [title for title, *_ in starts] == [
+        f"arm {place} of 6: model={model} seed={seed}"
+        for place, (model, seed) in enumerate(product(("rnn_luong", "transformer", "lm4mt"), (1, 2)), 1)
+    ]
+    assert [left for *_, left in starts] == ["", *["less than a minute left)"] * 5]
+    assert sum(line.startswith(("train: ", "tokenizer: ")) for line in lines) == 2
     return figures(folder)
 
 
@@ -207,9 +217,11 @@ def test_arms_side_by_side(home: Path, whole: dict[str, Any], monkeypatch: pytes
     lines = done.stdout.splitlines()
     for label in results:
         own = [line.removeprefix(f"{label} | ") for line in lines if line.startswith(f"{label} | ")]
-        assert own[0].startswith("starts with ")
+        number = ["rnn_luong", "lm4mt"].index(label) + 1
+        assert own[0] == f"arm {number} of 2: model={label}, 1 thread"
         assert [line.split(":")[0] for line in own if line.startswith("step ")] == ["step 3/6", "step 6/6"]
         assert own[-1] == f"result: runs/{label}/result.json"
+    assert lines.count("train: 300 pairs made") == 1
     assert [arm.label for arm in arms_in(folder)] == ["rnn_luong", "lm4mt"]
     again = triptych("train", "-m", *TINY, *FEWER, "jobs=2", cwd=folder)
     assert again.stdout.splitlines() == [

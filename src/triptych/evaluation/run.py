@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydra.utils import instantiate
-from omegaconf import DictConfig
+from hydra.utils import get_object, instantiate
+from omegaconf import DictConfig, OmegaConf
 
 from triptych.data.contrast import SUITES
 from triptych.data.corpus import Corpus
@@ -19,6 +19,7 @@ from triptych.evaluation.metrics import Metric, for_languages
 from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
 from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.runs.run import Run
+from triptych.runs.stored_config import targets_in
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,18 @@ def build_metrics(metric: DictConfig) -> dict[str, Metric]:
     metrics = {str(name): instantiate(node) for name, node in metric.items()}
     check_metrics(metrics)
     return metrics
+
+
+def refuse_readers_of_sources(metric: DictConfig) -> None:
+    """Refuse metrics that read the sources where there are none, before one is built, which may fetch its weights.
+
+    Raises:
+        UserError: a metric reads the sources.
+    """
+    for key, target in targets_in(OmegaConf.to_container(metric), "metric"):
+        if getattr(get_object(target), "reads_sources", False):
+            name = key.split(".")[1]
+            raise UserError(f"metric={name} reads the sources too; add input=FILE, or leave {name} out of metric.")
 
 
 def check_languages(metrics: Mapping[str, Metric], corpus: Corpus) -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydra.utils import get_object
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from triptych.data.directions import Direction
 from triptych.data.pairs import Pairs, Section
@@ -18,12 +17,11 @@ from triptych.evaluation.likelihood import sentence_nats
 from triptych.evaluation.mean_nats import mean_nats
 from triptych.evaluation.metrics import Metric, for_languages, score_corpus
 from triptych.evaluation.outputs import repetition_rate
-from triptych.evaluation.run import build_metrics, choose_search
+from triptych.evaluation.run import build_metrics, choose_search, refuse_readers_of_sources
 from triptych.evaluation.splits import Evaluation, evaluate_pairs, write_evaluation
 from triptych.files import require_file, require_folder
 from triptych.runs.folder import write_json
 from triptych.runs.run import Run
-from triptych.runs.stored_config import targets_in
 
 FILES = ("input", "reference", "hypothesis")
 """Keys of ``triptych evaluate`` that name files to read."""
@@ -141,20 +139,6 @@ def check_output(config: DictConfig) -> None:
             raise UserError(f"output={config.output} is the folder of {key}={config[key]}; give another one.")
 
 
-def check_sources(config: DictConfig) -> None:
-    """Check that the metrics have the sources that they read, before one is built, which may fetch its weights.
-
-    Raises:
-        UserError: a metric reads sources, and there are translations and references alone.
-    """
-    if config.hypothesis is None or config.input is not None:
-        return
-    for key, target in targets_in(OmegaConf.to_container(config.metric), "metric"):
-        if getattr(get_object(target), "reads_sources", False):
-            name = key.split(".")[1]
-            raise UserError(f"metric={name} reads the sources too; add input=FILE, or leave {name} out of metric.")
-
-
 def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
     """Score a text, or another system's output, as the configuration of ``triptych evaluate`` says.
 
@@ -169,7 +153,8 @@ def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
         if config[key] is not None:
             require_file(key, Path(config[key]).expanduser())
     check_output(config)
-    check_sources(config)
+    if config.hypothesis is not None and config.input is None:
+        refuse_readers_of_sources(config.metric)
     metrics = build_metrics(config.metric)
     names = {key: metric.name for key, metric in metrics.items()}
     if config.hypothesis is not None:

@@ -9,7 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from triptych.sweeps.shared_settings import SaidOnce
+from triptych.training.callbacks.bars import Bars
 
 logger = logging.getLogger(__name__)
 
@@ -20,24 +22,26 @@ MARK = "\x1e"
 class ArmMessages:
     """Log every line of an arm's process behind the arm's label. In a terminal, show its progress as a bar instead.
 
+    What all arms share is logged once, without a label.
+
+    Args:
+        said: what all arms share.
+
     Attributes:
         bars: of the arms that run; None outside a terminal.
     """
 
-    def __init__(self) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[values]}"),
-        )
+    ALL = "all arms"
+    """Label of the bar of the sweep."""
+
+    def __init__(self, said: SaidOnce) -> None:
         console = Console()
-        self.bars = Progress(*columns, console=console) if console.is_terminal else None
-        self._bar_of: dict[str, TaskID] = {}
+        self.bars = Bars(console) if console.is_terminal else None
+        self._said = said
 
     def shown(self) -> AbstractContextManager[Any]:
         """Show the bars while the context lasts."""
-        return self.bars or nullcontext()
+        return self.bars.progress if self.bars else nullcontext()
 
     def show(self, label: str, line: str) -> tuple[int, int] | None:
         """Show one line of an arm's process.
@@ -60,22 +64,29 @@ class ArmMessages:
             return None
         progress = message["progress"]
         if progress and self.bars:
-            self._move_bar(label, *progress)
-        else:
-            for text in message["text"].splitlines():
-                logging.getLogger(message["logger"]).log(message["level"], "%s | %s", label, text)
+            self.bars.move(label, *progress)
+        if not progress or not self.bars or message["level"] >= logging.INFO:
+            self._log(label, message)
         return (progress[0], progress[1]) if progress else None
 
     def end(self, label: str) -> None:
         """Remove the bar of an arm whose process has ended."""
-        if self.bars and label in self._bar_of:
-            self.bars.remove_task(self._bar_of.pop(label))
+        if self.bars:
+            self.bars.remove(label)
 
-    def _move_bar(self, label: str, step: int, steps: int, values: str) -> None:
-        assert self.bars is not None
-        if label not in self._bar_of:
-            self._bar_of[label] = self.bars.add_task(label, total=steps, values="")
-        self.bars.update(self._bar_of[label], completed=step, total=steps, values=values)
+    def move_sweep(self, done: int, arms: int, left: str) -> None:
+        """Show how far the sweep is, in a terminal."""
+        if self.bars:
+            self.bars.move(self.ALL, done, arms, {"": left} if left else {})
+
+    def _log(self, label: str, message: dict[str, Any]) -> None:
+        log, text = logging.getLogger(message["logger"]), message["text"]
+        if self._said.is_shared(message.get("sections")):
+            if self._said.is_new(text):
+                log.log(message["level"], text)
+            return
+        for one in text.splitlines():
+            log.log(message["level"], "%s | %s", label, one)
 
 
 class SendToSweep(logging.Handler):
@@ -91,6 +102,7 @@ class SendToSweep(logging.Handler):
             "level": record.levelno,
             "text": record.getMessage(),
             "progress": getattr(record, "progress", None),
+            "sections": getattr(record, "sections", None),
         }
         sys.stdout.write(f"{MARK}{json.dumps(message)}\n")
         sys.stdout.flush()

@@ -6,6 +6,7 @@ import logging
 import queue
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +16,15 @@ from typing import Any
 from triptych.sweeps.arm_process import ArmProcess
 from triptych.sweeps.arms import Arm
 from triptych.sweeps.messages import ArmMessages
+from triptych.sweeps.shared_settings import SaidOnce
+from triptych.sweeps.time_left import TimeLeft, in_words
 
 logger = logging.getLogger(__name__)
 
 NOT_FINISHED = 3
 """Exit status of a process whose arm has failed, or which another process trains."""
+SECONDS_BETWEEN_LINES = 60.0
+"""Least seconds between lines that say how far the sweep is, where there are no bars."""
 NEARLY_DONE = 0.9
 """Share of its steps after which an arm's threads count as free: what starts now will soon have them."""
 
@@ -33,12 +38,16 @@ class QueuedArm:
         overrides: of its run, all of them.
         training: identifies its training. Arms that share it share their weights.
         after: trainings that it waits for while they wait or run, to go on from their trunks.
+        title: what it is called when it starts.
+        flops: of its training; the same for all arms where that is not known.
     """
 
     arm: Arm
     overrides: tuple[str, ...]
     training: str
     after: frozenset[str] = frozenset()
+    title: str = "arm"
+    flops: float = 1.0
 
     @property
     def label(self) -> str:
@@ -78,6 +87,8 @@ class SideBySide:
             more.
         trained: trainings whose weights are there.
         work: of the process of an arm; returns its exit status. It is pickled.
+        of: number of arms in the whole sweep, those that have ended before among them; None for those of ``arms``.
+        said: what the arms share, so that it is shown once.
 
     Raises:
         KeyboardInterrupt: after Ctrl-C, once every arm has saved where it is and has stopped.
@@ -92,13 +103,18 @@ class SideBySide:
         cores: int,
         trained: set[str],
         work: Callable[[QueuedArm], int],
+        of: int | None = None,
+        said: SaidOnce | None = None,
     ) -> None:
         self.waiting = list(arms)
         self.running: list[RunningArm] = []
         self.jobs, self.cores, self.trained, self.work = jobs, cores, set(trained), work
         self.lines: queue.SimpleQueue[tuple[RunningArm, str | None]] = queue.SimpleQueue()
-        self.messages = ArmMessages()
+        self.messages = ArmMessages(said or SaidOnce([]))
         self.signals: list[int] = []
+        self.of = len(arms) if of is None else of
+        self.time_left = TimeLeft(_work_of(arms, trained), jobs)
+        self._last_said = time.monotonic()
 
     def run(self) -> None:
         with self._signals_passed_on(), self.messages.shown():
@@ -111,6 +127,8 @@ class SideBySide:
                         self._start_arms()
                     elif progress := self.messages.show(running.arm.label, line):
                         running.progress = progress
+                        self.time_left.progress(running.arm.label, *progress)
+                        self._say_how_far()
             finally:
                 for running in self.running:  # left by an error of this process
                     running.process.kill()
@@ -138,8 +156,9 @@ class SideBySide:
     def _start_arms(self) -> None:
         while not self.signals and len(self.running) < self.jobs and (arms := self.startable()):
             arm, threads = arms[0], self.threads_of_next(len(arms))
-            logger.info("%s | starts with %d %s", arm.label, threads, "thread" if threads == 1 else "threads")
+            logger.info("%s | %s, %d %s", arm.label, arm.title, threads, "thread" if threads == 1 else "threads")
             self.waiting.remove(arm)
+            self.time_left.start(arm.label)
             running = RunningArm(arm, threads, ArmProcess(partial(self.work, arm), threads))
             self.running.append(running)
             threading.Thread(target=self._read, args=[running], daemon=True).start()
@@ -155,12 +174,25 @@ class SideBySide:
         status = running.process.wait()
         self.running.remove(running)
         self.messages.end(running.arm.label)
+        self.time_left.end(running.arm.label, finished=status == 0)
         if status == 0:
             self.trained.add(running.arm.training)
         elif status != NOT_FINISHED and not self.signals:
             how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
             hint = "; perhaps memory was short" if status == -signal.SIGKILL else ""
             logger.error("%s | its process %s%s.", running.arm.label, how, hint)
+        self._say_how_far(now=True)
+
+    def _say_how_far(self, *, now: bool = False) -> None:
+        """Say how many arms have ended and, once there is a basis, the time left: as a bar, or a line now and then."""
+        left = len(self.waiting) + len(self.running)
+        seconds = self.time_left.seconds()
+        said = in_words(seconds) if seconds is not None and not self.signals else ""
+        self.messages.move_sweep(self.of - left, self.of, said)
+        due = now or (said and time.monotonic() - self._last_said > SECONDS_BETWEEN_LINES)
+        if left and due and (now or self.messages.bars is None) and not self.signals:
+            self._last_said = time.monotonic()
+            logger.info("sweep: %d of %d arms done%s", self.of - left, self.of, f", {said}" if said else "")
 
     @contextmanager
     def _signals_passed_on(self) -> Iterator[None]:
@@ -191,3 +223,12 @@ class SideBySide:
         if self.signals[0] == signal.SIGTERM:
             raise SystemExit(TERMINATED)
         raise KeyboardInterrupt
+
+
+def _work_of(arms: Sequence[QueuedArm], trained: set[str]) -> dict[str, float]:
+    """Return the FLOPs of each arm by its label; 0 for an arm whose weights are there, or another one trains."""
+    known, work = set(trained), {}
+    for arm in arms:
+        work[arm.label] = 0.0 if arm.training in known else arm.flops
+        known.add(arm.training)
+    return work

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,25 +13,22 @@ from omegaconf import DictConfig
 from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
-from triptych.config.search_path import own_folders, with_own_folders
+from triptych.config.search_path import own_folders
 from triptych.errors import UserError
 from triptych.runs.folder import RunFolder
 from triptych.runs.identity import display_overrides
-from triptych.runs.locks import RunLocked
 from triptych.sweeps import arms as sweep_arms
 from triptych.sweeps.arm_process import import_libraries
-from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
+from triptych.sweeps.arm_run import COMES_LATER, CUT_OFF_OFTEN, Course, run_arm, run_beside
+from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
 from triptych.sweeps.budget_order import smaller_budgets
 from triptych.sweeps.jobs import chosen_jobs, jobs_that_fit, longest_first, needs_of, side_by_side_pays, training_of
 from triptych.sweeps.launch import launch
-from triptych.sweeps.messages import send_to_sweep
-from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm, SideBySide
+from triptych.sweeps.shared_settings import SaidOnce, describe, titles
+from triptych.sweeps.side_by_side import QueuedArm, SideBySide
+from triptych.sweeps.time_left import TimeLeft
 
 logger = logging.getLogger(__name__)
-
-CUT_OFF_OFTEN = 2
-"""Times that an arm was cut off, perhaps because it kills its process. From then on it waits for the others."""
-COMES_LATER = "arm %d was cut off %d times; the others come first."
 
 
 class Sweep:
@@ -54,6 +50,9 @@ class Sweep:
         self.output = Path(config.output).expanduser()
         sweep_arms.leave_out_mistakes(self.output, arms)
         self.planned = sweep_arms.plan_arms(self.output, config.study.name, arms)
+        self.said = SaidOnce(self.run_configs)
+        shown = titles([arm.overrides for arm in self.planned])
+        self.titles = {arm.identity: title for arm, title in zip(self.planned, shown, strict=True)}
         if others := len(sweep_arms.read_arms(self.output)) - len(self.planned):
             logger.info("arms of earlier sweeps in %s: %d; a report shows them too.", self.output, others)
 
@@ -68,6 +67,9 @@ class Sweep:
             KeyboardInterrupt, SystemExit: arms that ran side by side were stopped, and have saved where they were.
         """
         beside = self._side_by_side()
+        if self.run_configs and self.unfinished:
+            logger.info("sweep: %s", describe(self.run_configs))
+        course = Course(self.titles, TimeLeft({arm.identity: 1.0 for arm in self.planned if arm.status != FINISHED}))
         for wait in (False, True):
             if wait and not self.unfinished:
                 break
@@ -75,7 +77,8 @@ class Sweep:
                 self._run_side_by_side(*beside, wait)
                 continue
             try:
-                launch(self.overrides, partial(run_arm, wait=wait, prepare=prepare))
+                with self.said.of_arms_in_this_process():
+                    launch(self.overrides, partial(run_arm, wait=wait, prepare=prepare, course=course))
             except Exception as error:
                 if explain(error) is not None:
                     raise
@@ -92,11 +95,14 @@ class Sweep:
             if folder := finished_before(arm, run_config):
                 finished.append(folder)
             else:
-                queued.append(QueuedArm(arm, run_config.overrides, training_of(run_config), others))
+                training = training_of(run_config)
+                queued.append(QueuedArm(arm, run_config.overrides, training, others, self.titles[arm.identity]))
                 left.append(run_config)
         jobs = self.jobs
         if jobs is None:
             needs = needs_of(left)
+            if all(needs):
+                queued = [replace(arm, flops=need.flops) for arm, need in zip(queued, needs, strict=True) if need]
             jobs, queued = jobs_that_fit(needs), [queued[place] for place in longest_first(needs)]
         if jobs == 1:
             return None
@@ -129,6 +135,8 @@ class Sweep:
             cores=available_cores(),
             trained=trained,
             work=partial(run_beside, folders=own_folders(), wait=wait),
+            of=len(self.planned),
+            said=self.said,
         ).run()
 
     @property
@@ -197,100 +205,3 @@ def finished_before(arm: Arm, run_config: RunConfig) -> RunFolder | None:
     except Exception:  # the arm's own process says what is wrong
         return None
     return folder if folder.result.exists() else None
-
-
-def run_arm(overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None]) -> float | None:
-    """Run one arm of a sweep. Its failure is written down and does not stop the others.
-
-    Args:
-        overrides: of the arm.
-        wait: for another process that trains the arm, to resume where it was killed; otherwise leave the arm to it.
-        prepare: called first.
-
-    Returns:
-        Validation loss in nats per token, for sweepers that choose their arms by it; None if the arm is not finished.
-    """
-    prepare()
-    composed = compose_unchecked(overrides)
-    output = Path(composed.config.output).expanduser()
-    (arm,) = sweep_arms.plan_arms(output, composed.config.study.name, [overrides])
-    if wait and arm.status in (FINISHED, FAILED):
-        return None
-    if not wait and arm.cut_off >= CUT_OFF_OFTEN:
-        logger.info(COMES_LATER, arm.place, arm.cut_off)
-        return None
-    logger.info("arm %d: %s", arm.place, " ".join(arm.overrides))
-    return _ArmRun(output, arm, wait).run(composed)
-
-
-def run_beside(arm: QueuedArm, *, folders: Sequence[Path], wait: bool) -> int:
-    """Run one arm in a process of its own, and return the exit status of that: 0 for a finished arm.
-
-    Args:
-        arm: to run.
-        folders: with the user's configuration.
-        wait: as for ``run_arm``.
-    """
-    send_to_sweep()
-    with with_own_folders(folders):
-        loss = run_arm(arm.overrides, wait=wait, prepare=lambda: None)
-    return NOT_FINISHED if loss is None else 0
-
-
-class _ArmRun:
-    """One arm while this process runs it.
-
-    Attributes:
-        started: whether this process has started the arm.
-        folder: of the arm's run, once it is known.
-    """
-
-    def __init__(self, output: Path, arm: Arm, wait: bool) -> None:
-        self.output, self.arm, self.wait = output, arm, wait
-        self.started = False
-        self.folder: RunFolder | None = None
-
-    def run(self, composed: RunConfig) -> float | None:
-        from triptych.training.run import train_run  # imports Lightning, which planning does without
-
-        try:
-            name = sweep_arms.sweep_name(self.output)
-            config = check_and_freeze(composed)
-            self.folder = train_run(config, sweep=name, label=self.arm.label, wait=self.wait, on_start=self._start)
-            self._record(FINISHED)
-            return json.loads(self.folder.result.read_text(encoding="utf-8"))["validation"]["loss"]
-        except RunLocked:
-            logger.info("another process trains it.")
-        except (KeyboardInterrupt, SystemExit):  # stopped, and not cut off
-            if self.started:
-                self._record(WAITING)
-            raise
-        except Exception as error:
-            self._fail(error)
-        return None
-
-    def _start(self, folder: RunFolder) -> None:
-        """Note that the arm runs, unless the process that was waited for has failed at it."""
-        self.folder = folder
-        if self.wait and sweep_arms.current(self.output, self.arm).status == FAILED:
-            raise RunLocked(folder.path)
-        self.started = True
-        self._record(RUNNING)
-
-    def _fail(self, error: Exception) -> None:
-        reason = explain(error)
-        if reason is None:
-            logger.error("".join(traceback.format_exception(error)))
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        # Record the failure only if this process started the arm, or no other process has finished or taken it.
-        free = (WAITING, FAILED, RUNNING) if self.wait else (WAITING, FAILED)
-        if self.started or sweep_arms.current(self.output, self.arm).status in free:
-            self._record(FAILED, reason)
-        logger.error("failed: %s", reason)
-
-    def _record(self, status: str, reason: str | None = None) -> None:
-        from triptych.training.distributed import is_rank_zero
-
-        if is_rank_zero():
-            run = self.folder.path.name if self.folder else None
-            sweep_arms.set_status(self.output, self.arm, status, run=run, reason=reason)

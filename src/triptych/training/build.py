@@ -58,13 +58,18 @@ class TrainingParts:
     data: TranslationData
     module: TranslationModule
 
-    def report(self) -> list[str]:
-        """Describe what was left out and what was built, a line each."""
-        total, non_embedding = count_parameters(self.model)
+    def report_of_text(self) -> list[str]:
+        """Describe what of the text was left out, and the tokenizer, a line each."""
         lines = self.tokenizer.lines
         return [
             *self.stores[TRAIN].report,
             f"tokenizer: {self.tokenizer.name}" + (f", trained on {lines:,} lines" if lines else ""),
+        ]
+
+    def report_of_model(self) -> list[str]:
+        """Describe the model, a line each."""
+        total, non_embedding = count_parameters(self.model)
+        return [
             f"model: {total:,} parameters, {non_embedding:,} without embeddings",
             *(f"match: {name}={size}" for name, size in self.sizes.items()),
         ]
@@ -138,7 +143,7 @@ def build_module(
 
 def build_callbacks(config: DictConfig, parts: TrainingParts, folder: RunFolder) -> list[Callback]:
     """Build the callbacks that every run has, and those of ``config.callbacks``."""
-    lines = parts.corpus.splits[VALIDATION]
+    lines, console = parts.corpus.splits[VALIDATION], Console()
     validation_bleu = ValidationBleu(
         store=parts.stores[VALIDATION],
         lines=(list(lines.src), list(lines.tgt)),
@@ -150,7 +155,7 @@ def build_callbacks(config: DictConfig, parts: TrainingParts, folder: RunFolder)
     )
     return [
         validation_bleu,
-        ProgressBar() if Console().is_terminal else ProgressLines(),
+        ProgressBar(console) if console.is_terminal else ProgressLines(),
         SaveOnSignal(folder.last),
         *fast_training(config),
         *(instantiate(node) for node in config.callbacks.values()),
@@ -220,7 +225,7 @@ def build_trainer(
         "plugins": [AtomicCheckpoints()],
         "callbacks": list(callbacks),
         "use_distributed_sampler": False,
-        "enable_progress_bar": any(isinstance(callback, ProgressBar) for callback in callbacks),
+        "enable_progress_bar": False,
         "enable_model_summary": False,
         "enable_checkpointing": not measuring,
         "log_every_n_steps": config.log_every,

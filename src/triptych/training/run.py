@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -116,8 +116,7 @@ def _train_or_share(plan: RunPlan) -> None:
     give_back_freed_memory()
     keep_freed_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)
-    for line in plan.corpus.report:
-        logger.info(line)
+    _say(plan.corpus.report, "data")
     if plan.run_config.processes > 1:
         _train(plan, config.strategy.devices)
         return
@@ -161,8 +160,9 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
         if shared:
             go_on_from_trunk(folder, plan.trunk_hash, most=shared)
     trainer.loggers = build_loggers(config, folder)
-    for line in [*parts.report(), *explain_precision(config.strategy.precision, device)]:
-        logger.info(line)
+    _say(parts.report_of_text(), "data", "tokenizer")
+    _say(parts.report_of_model())
+    _say(explain_precision(config.strategy.precision, device), "strategy")
     logger.info("run: %s", folder.path)
     status = "failed"
     try:
@@ -176,6 +176,12 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
         status = "success"
     finally:
         close_loggers(trainer.loggers, status)
+
+
+def _say(lines: Iterable[str], *sections: str) -> None:
+    """Log lines that follow from sections of the configuration. A sweep whose arms share these shows them once."""
+    for line in lines:
+        logger.info(line, extra={"sections": sections})
 
 
 def _make_folder(plan: RunPlan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -16,9 +17,11 @@ from pathlib import Path
 import pytest
 from pretended import pretend
 
+from triptych.config.composition import compose_unchecked
 from triptych.sweeps.arm_process import import_libraries
 from triptych.sweeps.arms import Arm
 from triptych.sweeps.messages import MARK, ArmMessages
+from triptych.sweeps.shared_settings import SaidOnce
 from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm, SideBySide
 from triptych.training.callbacks.save_on_signal import TERMINATED
 
@@ -154,9 +157,9 @@ def test_a_signal_lets_every_arm_save_and_starts_no_other(
 
 
 def test_every_line_stands_behind_its_arm(messages: pytest.LogCaptureFixture) -> None:
-    shown = ArmMessages()
+    shown = ArmMessages(SaidOnce([]))
     sent = '{"logger": "triptych.data", "level": 30, "text": "one\\ntwo", "progress": null}'
-    step = '{"logger": "triptych", "level": 20, "text": "step 3/6: loss 1", "progress": [3, 6, "loss 1"]}'
+    step = '{"logger": "triptych", "level": 20, "text": "step 3/6: loss 1", "progress": [3, 6, {}]}'
     assert shown.show("a", "printed by a package\n") is None
     assert shown.show("a", f"half a line{MARK}{sent}\n") is None
     assert shown.show("b", f"{MARK}{step}\n") == (3, 6)
@@ -171,19 +174,41 @@ def test_every_line_stands_behind_its_arm(messages: pytest.LogCaptureFixture) ->
     ]
 
 
+def test_what_all_arms_share_stands_behind_none_and_once(messages: pytest.LogCaptureFixture) -> None:
+    composed = [compose_unchecked(["scale=smoke", f"model={model}"]) for model in ("rnn", "lm4mt")]
+    shown = ArmMessages(SaidOnce(composed))
+    for label in ("rnn", "lm4mt"):
+        for text, sections in (("train: 9 pairs", ["data"]), ("model: 5", []), ("of both", ["data", "model"])):
+            sent = {"logger": "triptych.t", "level": 20, "text": text, "progress": None, "sections": sections}
+            shown.show(label, f"{MARK}{json.dumps(sent)}\n")
+    assert messages.messages == [
+        "train: 9 pairs",
+        *("rnn | model: 5", "rnn | of both"),
+        *("lm4mt | model: 5", "lm4mt | of both"),
+    ]
+
+
 def test_a_terminal_shows_a_bar_for_each_arm(
     messages: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes any output for a terminal then
-    shown = ArmMessages()
+    shown = ArmMessages(SaidOnce([]))
     assert shown.bars is not None
-    for step in (2, 6):
-        shown.show("a", f'{MARK}{{"logger": "t", "level": 10, "text": "", "progress": [{step}, 8, "loss 1"]}}\n')
-    (bar,) = shown.bars.tasks
-    assert (bar.description, bar.completed, bar.total, bar.fields["values"]) == ("a", 6, 8, "loss 1")
+    for step, level in ((2, 10), (6, 20)):
+        sent = {"logger": "triptych.t", "level": level, "text": f"step {step}", "progress": [step, 8, {"loss": "1"}]}
+        shown.show("a", f"{MARK}{json.dumps(sent)}\n")
+    (bar,) = shown.bars.progress.tasks
+    assert (bar.completed, bar.total) == (6, 8)
+    assert [bar.fields[name] for name in ("label", "count", "figures")] == ["a", "6/8", "loss 1"]
     shown.end("a")
-    assert not shown.bars.tasks
-    assert not messages.records
+    assert not shown.bars.progress.tasks
+    assert messages.messages == ["a | step 6"], "a validation stays"
+
+
+def test_the_sweep_says_how_far_it_is(tmp_path: Path, messages: pytest.LogCaptureFixture) -> None:
+    sweep(tmp_path / "log", [queued("a"), queued("b"), queued("c")], jobs=1).run()
+    said = [one for one in messages.messages if one.startswith("sweep: ")]
+    assert said == [f"sweep: {done} of 3 arms done, less than a minute left" for done in (1, 2)]
 
 
 def test_an_arm_stops_when_the_process_of_its_sweep_dies(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How far training is: a bar in a terminal, a line for each validation elsewhere."""
+"""How far training is: a line for each validation and, in a terminal, a bar below them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import time
 from typing import Any, ClassVar
 
 import lightning
-from lightning.pytorch.callbacks import Callback, RichProgressBar
+from lightning.pytorch.callbacks import Callback
+from rich.console import Console
+
+from triptych.training.callbacks.bars import Bars
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +46,7 @@ SECONDS_BETWEEN_LINES = 1.0
 class ProgressLines(Callback):
     """Log one line for each validation, and lines between them of level DEBUG.
 
-    Their records have an attribute ``progress``: steps done, steps in all, and the other figures as text.
+    Their records have an attribute ``progress``: steps done, steps in all, and the other figures as text, by name.
     """
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -61,26 +64,51 @@ class ProgressLines(Callback):
 
     def _log(self, level: int, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._last_line = time.perf_counter()
-        values = ", ".join(f"{name} {value}" for name, value in self._progress.values(trainer, module).items())
+        values = self._progress.values(trainer, module)
+        shown = ", ".join(f"{name} {value}" for name, value in values.items())
         step, steps = trainer.global_step, trainer.max_steps
-        logger.log(
-            level, "step %s/%s: %s", f"{step:,}", f"{steps:,}", values, extra={"progress": (step, steps, values)}
-        )
+        logger.log(level, "step %s/%s: %s", f"{step:,}", f"{steps:,}", shown, extra={"progress": (step, steps, values)})
 
 
-class ProgressBar(RichProgressBar):
-    """Lightning's bar, with our figures beside it."""
+class ProgressBar(ProgressLines):
+    """In a terminal: a bar of one line, above which the lines of the validations stay.
 
-    def configure_columns(self, trainer: lightning.Trainer) -> list[Any]:
-        """Return description, bar and step count alone; the figures already give speed and time left."""
-        return super().configure_columns(trainer)[:3]
+    Args:
+        console: the terminal.
+    """
 
-    def _get_train_description(self, current_epoch: int) -> str:
-        return "Training  "
+    LABEL = "training"
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bars: Bars | None = None
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         super().on_train_start(trainer, pl_module)
-        self._progress = ProgressValues(trainer)
+        if trainer.is_global_zero:
+            self._bars = Bars(self._console)
+            self._bars.progress.start()
+            self._move(trainer, pl_module)
 
-    def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
-        return dict(self._progress.values(trainer, pl_module))
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self._move(trainer, pl_module)
+
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._stop()
+
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        self._stop()
+
+    def _move(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if self._bars:
+            values = self._progress.values(trainer, module)
+            self._bars.move(self.LABEL, trainer.global_step, trainer.max_steps, values)
+
+    def _stop(self) -> None:
+        if self._bars:
+            self._bars.progress.stop()
+            self._bars = None

@@ -1,0 +1,152 @@
+"""One arm of a sweep: run by this process, and written down whatever becomes of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
+from triptych.config.explanations import explain
+from triptych.config.search_path import with_own_folders
+from triptych.runs.folder import RunFolder
+from triptych.runs.locks import RunLocked
+from triptych.sweeps import arms as sweep_arms
+from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
+from triptych.sweeps.messages import send_to_sweep
+from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm
+from triptych.sweeps.time_left import TimeLeft, in_words
+
+logger = logging.getLogger(__name__)
+
+CUT_OFF_OFTEN = 2
+"""Times that an arm was cut off, perhaps because it kills its process. From then on it waits for the others."""
+COMES_LATER = "arm %d was cut off %d times; the others come first."
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is said of an arm when it starts, where arms run one after the other.
+
+    Attributes:
+        titles: what each arm is called, by its identity; none for a sweeper that chooses its arms as it goes along.
+        time_left: of the sweep. In a launcher's processes nothing is known of the other arms.
+    """
+
+    titles: Mapping[str, str]
+    time_left: TimeLeft
+
+    def start(self, arm: Arm) -> str:
+        """Return what is said of an arm that starts."""
+        seconds = self.time_left.seconds()
+        self.time_left.start(arm.identity)
+        title = self.titles.get(arm.identity, f"arm {arm.place}: {' '.join(arm.overrides)}")
+        return title if seconds is None else f"{title} (sweep: {in_words(seconds)})"
+
+
+def run_arm(
+    overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None], course: Course | None = None
+) -> float | None:
+    """Run one arm of a sweep. Its failure is written down and does not stop the others.
+
+    Args:
+        overrides: of the arm.
+        wait: for another process that trains the arm, to resume where it was killed; otherwise leave the arm to it.
+        prepare: called first.
+        course: of the sweep; None where its own process says which arm starts.
+
+    Returns:
+        Validation loss in nats per token, for sweepers that choose their arms by it; None if the arm is not finished.
+    """
+    prepare()
+    composed = compose_unchecked(overrides)
+    output = Path(composed.config.output).expanduser()
+    (arm,) = sweep_arms.plan_arms(output, composed.config.study.name, [overrides])
+    if wait and arm.status in (FINISHED, FAILED):
+        return None
+    if not wait and arm.cut_off >= CUT_OFF_OFTEN:
+        logger.info(COMES_LATER, arm.place, arm.cut_off)
+        return None
+    run = _ArmRun(output, arm, wait)
+    if course is None:
+        return run.run(composed)
+    logger.info(course.start(arm))
+    loss = run.run(composed)
+    course.time_left.end(arm.identity, finished=run.started and loss is not None)
+    return loss
+
+
+def run_beside(arm: QueuedArm, *, folders: Sequence[Path], wait: bool) -> int:
+    """Run one arm in a process of its own, and return the exit status of that: 0 for a finished arm.
+
+    Args:
+        arm: to run.
+        folders: with the user's configuration.
+        wait: as for ``run_arm``.
+    """
+    send_to_sweep()
+    with with_own_folders(folders):
+        loss = run_arm(arm.overrides, wait=wait, prepare=lambda: None)
+    return NOT_FINISHED if loss is None else 0
+
+
+class _ArmRun:
+    """One arm while this process runs it.
+
+    Attributes:
+        started: whether this process has started the arm.
+        folder: of the arm's run, once it is known.
+    """
+
+    def __init__(self, output: Path, arm: Arm, wait: bool) -> None:
+        self.output, self.arm, self.wait = output, arm, wait
+        self.started = False
+        self.folder: RunFolder | None = None
+
+    def run(self, composed: RunConfig) -> float | None:
+        from triptych.training.run import train_run  # imports Lightning, which planning does without
+
+        try:
+            name = sweep_arms.sweep_name(self.output)
+            config = check_and_freeze(composed)
+            self.folder = train_run(config, sweep=name, label=self.arm.label, wait=self.wait, on_start=self._start)
+            self._record(FINISHED)
+            return json.loads(self.folder.result.read_text(encoding="utf-8"))["validation"]["loss"]
+        except RunLocked:
+            logger.info("another process trains it.")
+        except (KeyboardInterrupt, SystemExit):  # stopped, and not cut off
+            if self.started:
+                self._record(WAITING)
+            raise
+        except Exception as error:
+            self._fail(error)
+        return None
+
+    def _start(self, folder: RunFolder) -> None:
+        """Note that the arm runs, unless the process that was waited for has failed at it."""
+        self.folder = folder
+        if self.wait and sweep_arms.current(self.output, self.arm).status == FAILED:
+            raise RunLocked(folder.path)
+        self.started = True
+        self._record(RUNNING)
+
+    def _fail(self, error: Exception) -> None:
+        reason = explain(error)
+        if reason is None:
+            logger.error("".join(traceback.format_exception(error)))
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        # Record the failure only if this process started the arm, or no other process has finished or taken it.
+        free = (WAITING, FAILED, RUNNING) if self.wait else (WAITING, FAILED)
+        if self.started or sweep_arms.current(self.output, self.arm).status in free:
+            self._record(FAILED, reason)
+        logger.error("failed: %s", reason)
+
+    def _record(self, status: str, reason: str | None = None) -> None:
+        from triptych.training.distributed import is_rank_zero
+
+        if is_rank_zero():
+            run = self.folder.path.name if self.folder else None
+            sweep_arms.set_status(self.output, self.arm, status, run=run, reason=reason)
