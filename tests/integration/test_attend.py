@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_page_and_the_next_command(folder: Path) -> None:
     done = triptych("attend", "run=runs/a", SENTENCE, cwd=folder)
     assert done.returncode == 0, done.stderr
-    *_, path, following = done.stdout.splitlines()
+    path, following = done.stdout.splitlines()[-1], done.stderr.splitlines()[-1]
     assert path == "attention: attention.html (open it in a browser)"
     assert json.dumps(SENTENCE) in (folder / "attention.html").read_text(encoding="utf-8")
     (words,) = re.findall(r"^next: triptych (.*)$", following)
@@ -50,7 +50,7 @@ def test_several_runs_write_one_translation(folder: Path) -> None:
     done = triptych("attend", "run=[runs/a,runs/b]", f"reference={reference}", SENTENCE, "output=two.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert f"a: {reference}" in done.stdout
-    assert shlex.split(done.stdout.splitlines()[-1])[:5] == [
+    assert shlex.split(done.stderr.splitlines()[-1])[:5] == [
         *("next:", "triptych", "attend", "run=runs/a", f"reference={reference}"),
     ]
     assert f"b: {reference}" in done.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig, ListConfig
 
 from triptych.commands.arguments import run_command, shows_only, split_config_dirs
+from triptych.commands.next_step import show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import quoted_text
 from triptych.errors import UserError
@@ -62,17 +62,17 @@ def _attend(config: DictConfig) -> None:
     for attention in drawn:
         print("\n".join(describe(attention)))
     print(f"attention: {path} (open it in a browser)")
-    print(f"next: {_next_command(config, drawn[0])}")
+    show_next(_next_command(config, drawn[0]))
 
 
 def _as_list(value: str | ListConfig) -> list[str]:
     return [value] if isinstance(value, str) else [str(one) for one in value]
 
 
-def _next_command(config: DictConfig, attention: Attention) -> str:
+def _next_command(config: DictConfig, attention: Attention) -> list[str]:
     """Return the command that switches off one head more, the one that the translation needs most."""
     head = attention.most_needed_head()
     off = [*attention.off, *([head] if head else [])]
     ablate = [f"ablate={off[0]}" if len(off) == 1 else f"ablate=[{','.join(off)}]"] if off else []
     given = [f"{key}={config[key]}" for key in ("src", "tgt", "reference", "checkpoint") if config[key] is not None]
-    return shlex.join(["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, *ablate, config.sentence])
+    return ["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, *ablate, config.sentence]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from triptych.commands.next_step import after_translating, show_next
 
 from triptych.errors import UserError
 
@@ -36,5 +36,5 @@ def main(arguments: list[str]) -> int:
         print()
     first, *others = attention.values()
     print(f"attention: {first.write('attention.html', *others)} (open it in a browser)")
-    print(f"next: triptych attend run={PREFIX}{next(iter(runs))} {shlex.quote(sources[-1])}")
+    show_next(after_translating(f"{PREFIX}{next(iter(runs))}", sources[-1]))
     return 0

@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.next_step import after_hypothesis, after_sweep, after_translating, first_line, show_next
 from triptych.commands.threads import choose_threads
 
 
@@ -35,10 +36,13 @@ def _evaluate_split(config: DictConfig) -> None:
     if config.split == SUITES:
         _print_suites(evaluate_run_on_suites(run, config.suite_items, config.search_tokens))
         print(f"items: {run.files.suites}")
+        show_next(after_sweep(run.folder.parent))
         return
     found = evaluate_run(run, config.split, config.search, config.metric, config.search_tokens)
     _print_translated(found.split, found.scores, found.metrics)
     print(f"translations: {found.translations}")
+    sources = found.translations.with_suffix(".src.txt")
+    show_next(after_translating(config.run, first_line(str(sources))))
 
 
 def _evaluate_files(config: DictConfig) -> None:
@@ -54,6 +58,11 @@ def _evaluate_files(config: DictConfig) -> None:
         print(f"repetition rate {found.scores['repetition_rate']:.4f}")
     if found.kept is not None:
         print(f"kept: {found.kept}")
+    if found.translated:
+        given = [f"{key}={config[key]}" for key in ("src", "tgt") if config[key] is not None]
+        show_next(after_translating(config.run, first_line(config.input), *given))
+    else:
+        show_next(after_hypothesis())
 
 
 def _print_translated(name: str, scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:

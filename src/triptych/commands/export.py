@@ -5,6 +5,7 @@ from __future__ import annotations
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.next_step import after_export, show_next
 
 
 def main(arguments: list[str]) -> int:
@@ -19,3 +20,4 @@ def _export(config: DictConfig) -> None:
     print(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
     print(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
     print(f"{config.format}: {folder}")
+    show_next(after_export(config.format, folder))

@@ -10,6 +10,7 @@ import pandas as pd
 from rich.console import Console
 
 from triptych.commands.arguments import overrides_of
+from triptych.commands.next_step import after_forecast, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import MULTIRUN
 from triptych.files import require_folder
@@ -56,6 +57,7 @@ def main(arguments: list[str]) -> int:
             names = label_arms([[one for one in arm.overrides if not one.startswith("seed=")] for arm in arms], None)
             write_speeds(options.speeds, speeds_of(arms, names, options.measure))
     print_table(Table("Forecast", table(arms), notes(arms, options.device, options.measure)), Console())
+    show_next(after_forecast(rest))
     return 0
 
 

@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 
 from triptych.commands.arguments import split_config_dirs
+from triptych.commands.next_step import after_list, show_next
 from triptych.config.catalog import KINDS, groups_in, options_of
 from triptych.config.conf_folder import installed_folders
 from triptych.config.search_path import config_folders, with_own_folders
@@ -28,10 +29,12 @@ def main(arguments: list[str]) -> int:
         counts = {kind: len(options_of(group, folders)) for kind, group in KINDS.items()}
         rows = [(kind, f"{counts[kind]:3}  {group}=…") for kind, group in KINDS.items()]
         print("\n".join([*in_two_columns(rows), "", USAGE]))
+        show_next(after_list(None, folders))
         return 0
     if len(names) > 1:
         raise UserError(f"{' '.join(names)} names several kinds; list one at a time.")
     print("\n".join(_options(names[0], folders)))
+    show_next(after_list(KINDS.get(names[0], names[0]), folders))
     return 0
 
 

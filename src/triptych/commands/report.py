@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from triptych.commands.next_step import after_report, show_next
 from triptych.reports.build import build, find_folders
 from triptych.reports.terminal import print_table
 
@@ -45,4 +46,5 @@ def main(argv: list[str]) -> int:
             for table in report.tables if arguments.all else report.main_tables:
                 print_table(table, console, whole=arguments.all)
         print(report.write(), file=sys.stderr if arguments.methods else sys.stdout)
+    show_next(after_report(report, arguments.folder, methods=arguments.methods))
     return 0

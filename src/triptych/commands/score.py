@@ -7,6 +7,7 @@ import sys
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.next_step import after_translating, show_next
 from triptych.commands.text import check_files, output_file
 from triptych.commands.threads import choose_threads
 
@@ -41,3 +42,7 @@ def _score(config: DictConfig) -> None:
         f"{found['nats_per_word']:.4f} a word",
         file=sys.stderr,
     )
+    least = min(range(len(text.tgt)), key=lambda place: found["log_probabilities"][place])
+    given = [f"{key}={config[key]}" for key in ("src", "tgt") if config[key] is not None]
+    words = after_translating(config.run, text.src[least], *given, f"reference={text.tgt[least]}")
+    show_next(words, of_filter=True)

@@ -8,6 +8,7 @@ import shlex
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import overrides_of, show, shows_only
+from triptych.commands.next_step import after_sweep, after_training, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import MULTIRUN, compose_run, sweep_of
 
@@ -32,13 +33,16 @@ def main(arguments: list[str]) -> int:
 
 def _train(overrides: list[str]) -> None:
     from triptych.commands.console import show_messages
+    from triptych.training.distributed import is_rank_zero
     from triptych.training.run import train_run
 
     run_config = compose_run(overrides)
     show_messages()
     if run_config.processes == 1:  # of several, each would find the others busy
         choose_threads()
-    train_run(run_config)
+    folder = train_run(run_config)
+    if is_rank_zero():
+        show_next(after_training(folder.path))
 
 
 def _prepare() -> None:
@@ -63,4 +67,6 @@ def _sweep(arguments: list[str], overrides: list[str], config: DictConfig, arms:
         logger.error(problem)
     if problems:
         logger.error("%s; again: %s", problems[-1], shlex.join(["triptych", "train", *arguments]))
-    return 2 if problems else 0
+        return 2
+    show_next(after_sweep(sweep.output))
+    return 0

@@ -12,6 +12,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.next_step import after_translating, show_next
 from triptych.commands.text import asks_on_terminal, check_files, input_stream, output_file, typed_lines
 from triptych.commands.threads import choose_threads
 from triptych.errors import UserError
@@ -47,7 +48,7 @@ def _translate(config: DictConfig) -> None:
             "A translation for each line; Ctrl-D ends.",
             file=sys.stderr,
         )
-    numbers = count(1)
+    numbers, first = count(1), None
     with output_file(config.output) as file:
         for group in _groups(config.input, typing, direction[0]):
             try:
@@ -60,6 +61,9 @@ def _translate(config: DictConfig) -> None:
             for hypotheses, number in zip(found, numbers, strict=False):  # the endless one last, or it loses a number
                 file.write("".join(f"{line}\n" for line in _shown(hypotheses, number, config.scores)).encode())
             file.flush()
+            first = first or next((line for line in group if line), None)
+    given = [f"{key}={config[key]}" for key in ("src", "tgt") if config[key] is not None]
+    show_next(after_translating(config.run, first, *given), of_filter=True)
 
 
 def _load(config: DictConfig) -> Translator:

@@ -1,0 +1,117 @@
+"""What may come next: the last line of a command names a command that can be copied as it stands."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from triptych.config.catalog import options_of
+
+if TYPE_CHECKING:
+    from triptych.reports.build import Report
+
+LOADS = "import ctranslate2; print(ctranslate2.Translator({!r}))"
+"""Python code that loads what was exported for CTranslate2."""
+LISTED = ("metric", "callbacks", "logger")
+"""Groups of which several options are chosen at a time."""
+
+
+def show_next(words: Sequence[str], *, of_filter: bool = False) -> None:
+    """Show a command on standard error, which no other program reads for what a command computes.
+
+    Args:
+        words: of the command.
+        of_filter: whether the command before may be part of a pipe. Then it is shown on a terminal alone.
+    """
+    if of_filter and not sys.stderr.isatty():
+        return
+    print(f"next: {shlex.join(words)}", file=sys.stderr, flush=True)
+
+
+def after_training(folder: Path) -> list[str]:
+    """Translate with the run that was trained."""
+    return _command("translate", f"run={folder}")
+
+
+def after_sweep(output: Path) -> list[str]:
+    """Compare the arms of a sweep."""
+    return _command("report", str(output))
+
+
+def after_forecast(arguments: Sequence[str]) -> list[str]:
+    """Train what was forecast."""
+    return _command("train", *arguments)
+
+
+def after_translating(run: str, sentence: str | None, *given: str) -> list[str]:
+    """Look at the attention over a sentence; or, of a model without attention, translate in a browser.
+
+    Args:
+        run: folder of a run, several as ``[A,B]``, or ``demo:NAME``.
+        sentence: source; None if there is none.
+        given: overrides of ``triptych attend``, such as the direction.
+    """
+    if not sentence or not has_attention(run):
+        return _command("serve", f"run={run}")
+    return _command("attend", f"run={run}", *given, sentence)
+
+
+def after_hypothesis() -> list[str]:
+    """See what other metrics there are."""
+    return _command("list", "metrics")
+
+
+def after_export(format: str, folder: Path) -> list[str]:
+    """Load what was exported."""
+    if format == "ctranslate2":
+        return ["python", "-c", LOADS.format(str(folder))]
+    return _command("translate", f"run={folder}")
+
+
+def after_report(report: Report, given: Path, *, methods: bool) -> list[str]:
+    """Look at the attention of the first two arms over a test sentence; without weights, describe the methods."""
+    from triptych.reports.run_folders import FolderRun
+
+    runs = [row.finished[0] for row in report.rows if row.finished]
+    folders = [run for run in runs if isinstance(run, FolderRun) and (run.folder / "checkpoints").is_dir()]
+    shown = [run for run in folders if has_attention(str(run.folder))][:2]
+    if not shown:
+        return _command("report", str(given), "--all" if methods else "--methods")
+    text = next((text for name in shown[0].tests if (text := shown[0].text(name)) and text.sources), None)
+    names = [str(run.folder) for run in shown]
+    return after_translating(names[0] if len(names) == 1 else f"[{','.join(names)}]", text and text.sources[0])
+
+
+def after_list(group: str | None, folders: Sequence[Path]) -> list[str]:
+    """List one of the groups; or see what an option of the listed group has."""
+    if group is None:
+        return _command("list", "models")
+    option = options_of(group, folders)[0].name
+    if group == "experiment":
+        return _command("forecast", f"experiment={option}")
+    above = ["model=hybrid"] if group.startswith("model/") else []
+    return _command("train", *above, f"{group}={f'[{option}]' if group in LISTED else option}", "--help")
+
+
+def has_attention(run: str) -> bool:
+    """Whether the configuration of a run, or of the first of several, leaves its model attention."""
+    path = Path(run.strip("[]").split(",")[0]).expanduser() / "config.yaml"
+    if not path.is_file():
+        return True
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["model"].get("attention") != "none"
+
+
+def first_line(path: str) -> str | None:
+    """Return the first line of a file of sentences that is not empty."""
+    from triptych.data.text_file import read_lines  # imports NumPy
+
+    return next((line for line in read_lines(Path(path).expanduser()) if line), None)
+
+
+def _command(*words: str) -> list[str]:
+    return ["triptych", *words]
