@@ -177,4 +177,4 @@ def test_speeds_of_arms_alone_are_kept_for_reports(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("triptych.sweeps.alone.CoreWatch.busy_cores", lambda watch: 1)
     done = triptych(*command, "--measure", "4", cwd=tmp_path)
     assert done.returncode == 2
-    assert "other programs keep 1 of its cores busy; wait until they have ended" in done.stderr
+    assert "other programs keep 1 of its cores busy; wait until they have ended" in " ".join(done.stderr.split())

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from conftest import triptych
 
-from triptych.commands.next_step import after_export, after_list, after_report, has_attention
 from triptych.config.catalog import KINDS
 from triptych.config.conf_folder import conf_dir
-from triptych.reports.build import build
+from triptych.config.next_step import after_export, after_list, has_attention
 
 SENTENCE = 'The cat sees the dog\'s "house", or $3 [not].'
 
@@ -70,9 +69,8 @@ def test_sweeps_and_reports(home: Path) -> None:
     assert not has_attention(str(home / "my sweep" / "rnn_none"))
     archive = home / "kept"
     assert triptych("report", "my sweep", "--keep", str(archive), cwd=home).returncode == 0
-    report = build(archive)
-    for methods, option in ((False, "--methods"), (True, "--all")):
-        assert after_report(report, archive, methods=methods) == ["triptych", "report", str(archive), option]
+    for given, option in ([], "--methods"), (["--methods"], "--all"):
+        assert following("report", str(archive), *given, cwd=home) == ["triptych", "report", str(archive), option]
 
 
 @pytest.mark.slow
@@ -102,6 +100,7 @@ def test_an_export_is_loaded(home: Path) -> None:
     assert repr(str(home / "it's")) in code
 
 
+@pytest.mark.slow
 def test_each_list_leads_to_an_option(home: Path) -> None:
     assert following("list", cwd=home) == ["triptych", "list", "models"]
     wrong = []

@@ -85,6 +85,11 @@ def test_a_tab_completes(shell: str, folder: Path) -> None:
             ("gr\t", "greedy "),
             ("\x15triptych translate run=ru\t", "runs/"),
             ("\t", "first "),
+            ("\x15triptych report --meth\t", "ods "),
+            ("--al\t", "l "),
+            ("--ke\t", "ep "),
+            ("ru\t", "ns/"),
+            ("\x15triptych forecast --sp\t", "eeds "),
         ):
             assert wanted in (shown := terminal.type(keys, wanted)), shown
     finally:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig, ListConfig
 
 from triptych.commands.arguments import run_command, shows_only, split_config_dirs
-from triptych.commands.next_step import show_next
+from triptych.commands.printing import print_fitted, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import quoted_text
 from triptych.errors import UserError
@@ -60,8 +60,8 @@ def _attend(config: DictConfig) -> None:
         drawn.append(run.attention(config.sentence, config.reference, direction, _as_list(config.ablate)))
     path = drawn[0].write(config.output, *drawn[1:])
     for attention in drawn:
-        print("\n".join(describe(attention)))
-    print(f"attention: {path} (open it in a browser)")
+        print_fitted("\n".join(describe(attention)))
+    print_fitted(f"attention: {path} (open it in a browser)")
     show_next(_next_command(config, drawn[0]))
 
 

@@ -44,22 +44,24 @@ def main() -> int:
     except BrokenPipeError:
         return 141
     except Exception as error:
+        from triptych.commands.printing import print_fitted
         from triptych.config.explanations import explain
 
         if (sentence := explain(error)) is None:
             raise
-        print(f"triptych: {sentence}", file=sys.stderr)
+        print_fitted(f"triptych: {sentence}", sys.stderr)
         return 2
 
 
 def usage() -> str:
-    lines = [f"  {name:10} {what}" for name, what in COMMANDS.items()]
+    from triptych.config.text_columns import in_two_columns
+
     return "\n".join(
         [
             "usage: triptych COMMAND [key=value ...]",
             "       triptych report FOLDER",
             "",
-            *lines,
+            *in_two_columns(COMMANDS.items()),
             "",
             "triptych COMMAND --help shows a command's keys.",
         ]

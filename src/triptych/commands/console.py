@@ -1,4 +1,4 @@
-"""Show the library's messages on the command line: messages on standard output, errors on standard error."""
+"""Show messages on the command line within the width of the terminal: on standard output, errors on standard error."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 
+from triptych.commands.printing import print_fitted
 from triptych.training.distributed import is_rank_zero
 
 
@@ -17,9 +18,9 @@ def show_messages() -> None:
     log.setLevel(logging.INFO)
     log.propagate = False
     for show, form, fits in (
-        (lambda text: print(text, flush=True), "%(message)s", lambda record: record.levelno < logging.WARNING),
+        (print_fitted, "%(message)s", lambda record: record.levelno < logging.WARNING),
         (
-            lambda text: print(text, file=sys.stderr, flush=True),
+            lambda text: print_fitted(text, sys.stderr),
             "triptych: %(message)s",
             lambda record: record.levelno >= logging.WARNING,
         ),

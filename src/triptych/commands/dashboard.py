@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="triptych dashboard",
-        usage="triptych dashboard experiment=STUDY [key=value …] [x=step|tokens|flops|hours] [publish=true]",
+        usage="triptych dashboard experiment=STUDY [key=value …]\n       [x=step|tokens|flops|hours] [publish=true]",
         description="Describe a study's W&B workspace and report: the overrides are those of triptych train.",
     )
     rest = parser.parse_known_args(arguments)[1]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from triptych.commands.next_step import after_translating, show_next
+from triptych.commands.printing import print_fitted, show_next
+from triptych.config.next_step import after_translating
 
 from triptych.errors import UserError
 
@@ -28,13 +29,13 @@ def main(arguments: list[str]) -> int:
     attention = {name: run.attention(sources) for name, run in runs.items()}
     width = max(map(len, [*runs, "reference"]))
     for i, (source, reference) in enumerate(examples):
-        print(source)
+        print_fitted(source)
         if reference is not None:
-            print(f"  {'reference':{width}}  {reference}")
+            print_fitted(f"  {'reference':{width}}  {reference}")
         for name in runs:
-            print(f"  {name:{width}}  {attention[name].translations[i]}")
-        print()
+            print_fitted(f"  {name:{width}}  {attention[name].translations[i]}")
+        print_fitted("")
     first, *others = attention.values()
-    print(f"attention: {first.write('attention.html', *others)} (open it in a browser)")
+    print_fitted(f"attention: {first.write('attention.html', *others)} (open it in a browser)")
     show_next(after_translating(f"{PREFIX}{next(iter(runs))}", sources[-1]))
     return 0

@@ -8,8 +8,9 @@ from typing import Any
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
-from triptych.commands.next_step import after_hypothesis, after_sweep, after_translating, first_line, show_next
+from triptych.commands.printing import print_fitted, print_rows, show_next
 from triptych.commands.threads import choose_threads
+from triptych.config.next_step import after_hypothesis, after_sweep, after_translating, first_line
 
 
 def main(arguments: list[str]) -> int:
@@ -35,12 +36,12 @@ def _evaluate_split(config: DictConfig) -> None:
     run = run_of(config)
     if config.split == SUITES:
         _print_suites(evaluate_run_on_suites(run, config.suite_items, config.search_tokens))
-        print(f"items: {run.files.suites}")
+        print_fitted(f"items: {run.files.suites}")
         show_next(after_sweep(run.folder.parent))
         return
     found = evaluate_run(run, config.split, config.search, config.metric, config.search_tokens)
     _print_translated(found.split, found.scores, found.metrics)
-    print(f"translations: {found.translations}")
+    print_fitted(f"translations: {found.translations}")
     sources = found.translations.with_suffix(".src.txt")
     show_next(after_translating(config.run, first_line(str(sources))))
 
@@ -53,11 +54,11 @@ def _evaluate_files(config: DictConfig) -> None:
     if found.translated:
         _print_translated(found.name, found.scores, found.metrics)
     else:
-        print(f"{found.name}: {found.scores['sentences']:,} sentences")
+        print_fitted(f"{found.name}: {found.scores['sentences']:,} sentences")
         _print_metrics(found.scores, found.metrics)
-        print(f"repetition rate {found.scores['repetition_rate']:.4f}")
+        print_fitted(f"repetition rate {found.scores['repetition_rate']:.4f}")
     if found.kept is not None:
-        print(f"kept: {found.kept}")
+        print_fitted(f"kept: {found.kept}")
     if found.translated:
         given = [f"{key}={config[key]}" for key in ("src", "tgt") if config[key] is not None]
         show_next(after_translating(config.run, first_line(config.input), *given))
@@ -67,32 +68,43 @@ def _evaluate_files(config: DictConfig) -> None:
 
 def _print_translated(name: str, scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:
     penalty = f"{scores['length_penalty']:g}" + (" (tuned)" if "length_penalty_tuned" in scores else "")
-    print(
+    print_fitted(
         f"{name}: {scores['sentences']:,} sentences, checkpoint {scores['checkpoint']}, beam {scores['beam_size']}, "
         f"length penalty {penalty}"
     )
     _print_metrics(scores, metrics)
     if scores["nats_per_sentence"] is not None:
-        print(f"references: {scores['nats_per_sentence']:.3f} nats a sentence, {scores['nats_per_word']:.4f} a word")
-    print(f"repetition rate {scores['repetition_rate']:.4f}, cut at the length limit {scores['cut_share']:.4f}")
-    print(f"mean smoothed sentence BLEU over pieces {scores['sentence_bleu_pieces']:.2f}  (not comparable with BLEU)")
-    for row in scores["by_length"]:
-        if row["sentences"]:
-            print(f"  {row['label']:>6} words  {row['sentences']:5} sentences  BLEU {row['bleu']:.2f}")
+        print_fitted(
+            f"references: {scores['nats_per_sentence']:.3f} nats a sentence, {scores['nats_per_word']:.4f} a word"
+        )
+    print_fitted(f"repetition rate {scores['repetition_rate']:.4f}, cut at the length limit {scores['cut_share']:.4f}")
+    print_fitted(
+        f"mean smoothed sentence BLEU over pieces {scores['sentence_bleu_pieces']:.2f}  (not comparable with BLEU)"
+    )
+    rows = [
+        [row["label"], f"{row['sentences']:,}", f"{row['bleu']:.2f}"] for row in scores["by_length"] if row["sentences"]
+    ]
+    if rows:
+        print_fitted("")
+        print_rows("BLEU by source length", ["words", "sentences", "BLEU"], rows)
 
 
 def _print_metrics(scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:
     for key, name in metrics.items():
-        print(f"{name} {scores[key]:.2f}  {scores[f'{key}_signature']}")
+        print_fitted(f"{name} {scores[key]:.2f}  {scores[f'{key}_signature']}")
         if "brevity_penalty" in (details := scores.get(f"{key}_details", {})):
-            print(f"  brevity penalty {details['brevity_penalty']:.3f}, length ratio {details['length_ratio']:.3f}")
+            print_fitted(
+                f"  brevity penalty {details['brevity_penalty']:.3f}, length ratio {details['length_ratio']:.3f}"
+            )
 
 
 def _print_suites(suites: Mapping[str, Mapping[str, Any]]) -> None:
     from triptych.reports.statistics.proportion import wilson_interval
 
-    print("right translation likelier than the wrong one, with the 95% interval over items (chance 50%):")
+    rows = []
     for name, scores in suites.items():
         detail = ", ".join(f"{kind} {one['right']} of {one['items']}" for kind, one in scores["by_kind"].items())
         low, high = (100 * bound for bound in wilson_interval(scores["right"], scores["items"]))
-        print(f"  {name:20} {100 * scores['accuracy']:5.1f}% [{low:.1f}, {high:.1f}]  {detail}")
+        rows.append([name, f"{100 * scores['accuracy']:.1f} [{low:.1f}, {high:.1f}]", detail])
+    note = "Share of items whose right translation is likelier than the wrong one; the interval is over items."
+    print_rows("Contrastive suites", ["suite", "right (%) [95% interval]", "kinds"], rows, note, "Chance is 50%.")

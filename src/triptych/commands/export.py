@@ -5,7 +5,8 @@ from __future__ import annotations
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
-from triptych.commands.next_step import after_export, show_next
+from triptych.commands.printing import print_fitted, show_next
+from triptych.config.next_step import after_export
 
 
 def main(arguments: list[str]) -> int:
@@ -17,7 +18,7 @@ def _export(config: DictConfig) -> None:
     from triptych.runs.run import run_of
 
     found, folder = export_run(run_of(config), config.format, config.precision, config.output)
-    print(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
-    print(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
-    print(f"{config.format}: {folder}")
+    print_fitted(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
+    print_fitted(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
+    print_fitted(f"{config.format}: {folder}")
     show_next(after_export(config.format, folder))

@@ -10,17 +10,21 @@ import pandas as pd
 from rich.console import Console
 
 from triptych.commands.arguments import overrides_of
-from triptych.commands.next_step import after_forecast, show_next
+from triptych.commands.printing import show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import MULTIRUN
+from triptych.config.next_step import after_forecast
 from triptych.files import require_folder
 from triptych.reports.columns import time_unit
 from triptych.reports.labels import label_arms
 from triptych.reports.table import Table, make_cells
-from triptych.reports.terminal import print_table
+from triptych.reports.terminal import WIDER, print_table
 from triptych.runs.measured_speeds import write_speeds
 from triptych.sweeps.alone import JOBS, refuse_company, speeds_of
 from triptych.sweeps.forecast import Estimate, figures, forecast_arms, notes
+
+OPTIONAL = ("tokens/s", "tokens (M)", "disk (GB)", "steps")
+"""Columns that a narrow terminal leaves out, the first to go first."""
 
 
 def main(arguments: list[str]) -> int:
@@ -56,7 +60,12 @@ def main(arguments: list[str]) -> int:
         if options.speeds:
             names = label_arms([[one for one in arm.overrides if not one.startswith("seed=")] for arm in arms], None)
             write_speeds(options.speeds, speeds_of(arms, names, options.measure))
-    print_table(Table("Forecast", table(arms), notes(arms, options.device, options.measure)), Console())
+    cells = table(arms)
+    names = list(cells.columns.get_level_values(1))
+    shown = Table(
+        "Forecast", cells, notes(arms, options.device, options.measure), optional=list(map(names.index, OPTIONAL))
+    )
+    print_table(shown, Console(), elsewhere=WIDER)
     show_next(after_forecast(rest))
     return 0
 

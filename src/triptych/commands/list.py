@@ -6,9 +6,10 @@ import difflib
 from pathlib import Path
 
 from triptych.commands.arguments import split_config_dirs
-from triptych.commands.next_step import after_list, show_next
+from triptych.commands.printing import show_next
 from triptych.config.catalog import KINDS, groups_in, options_of
 from triptych.config.conf_folder import installed_folders
+from triptych.config.next_step import after_list
 from triptych.config.search_path import config_folders, with_own_folders
 from triptych.config.text_columns import in_two_columns
 from triptych.errors import UserError

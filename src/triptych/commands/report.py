@@ -8,8 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from triptych.commands.next_step import after_report, show_next
+from triptych.commands.printing import show_next
+from triptych.config.next_step import after_report
 from triptych.reports.build import build, find_folders
+from triptych.reports.run_folders import first_source, trained_runs
 from triptych.reports.terminal import print_table
 
 
@@ -46,5 +48,7 @@ def main(argv: list[str]) -> int:
             for table in report.tables if arguments.all else report.main_tables:
                 print_table(table, console, whole=arguments.all)
         print(report.write(), file=sys.stderr if arguments.methods else sys.stdout)
-    show_next(after_report(report, arguments.folder, methods=arguments.methods))
+    runs = trained_runs(report.rows)
+    sentence = first_source(runs[0]) if runs else None
+    show_next(after_report(arguments.folder, [run.folder for run in runs], sentence, methods=arguments.methods))
     return 0

@@ -7,9 +7,10 @@ import sys
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
-from triptych.commands.next_step import after_translating, show_next
+from triptych.commands.printing import print_fitted, show_next
 from triptych.commands.text import check_files, output_file
 from triptych.commands.threads import choose_threads
+from triptych.config.next_step import after_translating
 
 
 def main(arguments: list[str]) -> int:
@@ -37,10 +38,10 @@ def _score(config: DictConfig) -> None:
         for number, (value, line) in enumerate(zip(found["log_probabilities"], text.tgt, strict=True), 1):
             file.write(f"{number}\t{value:.4f}\t{line}\n".encode())
         file.flush()
-    print(
+    print_fitted(
         f"{len(text.tgt):,} references, checkpoint {run.checkpoint}: {found['nats_per_sentence']:.3f} nats a sentence, "
         f"{found['nats_per_word']:.4f} a word",
-        file=sys.stderr,
+        sys.stderr,
     )
     least = min(range(len(text.tgt)), key=lambda place: found["log_probabilities"][place])
     given = [f"{key}={config[key]}" for key in ("src", "tgt") if config[key] is not None]

@@ -8,9 +8,10 @@ import shlex
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import overrides_of, show, shows_only
-from triptych.commands.next_step import after_sweep, after_training, show_next
+from triptych.commands.printing import show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import MULTIRUN, compose_run, sweep_of
+from triptych.config.next_step import after_sweep, after_training
 
 logger = logging.getLogger(__name__)
 

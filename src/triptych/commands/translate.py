@@ -12,9 +12,10 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
-from triptych.commands.next_step import after_translating, show_next
+from triptych.commands.printing import print_fitted, show_next
 from triptych.commands.text import asks_on_terminal, check_files, input_stream, output_file, typed_lines
 from triptych.commands.threads import choose_threads
+from triptych.config.next_step import after_translating
 from triptych.errors import UserError
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ def _translate(config: DictConfig) -> None:
     translator = _load(config)
     direction = translator.directions.choose(config.src, config.tgt)
     if typing:
-        print(
+        print_fitted(
             f"{config.run}: {direction[0]} to {direction[1]}, beam {search.beam_size}. "
             "A translation for each line; Ctrl-D ends.",
-            file=sys.stderr,
+            sys.stderr,
         )
     numbers, first = count(1), None
     with output_file(config.output) as file:

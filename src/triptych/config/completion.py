@@ -16,6 +16,10 @@ FLAGS = {
     "report": ("--all", "--keep", "--methods", "--unequal"),
 }
 """Options of the commands that have some of their own."""
+FOLDERS = ("--config-dir", "-cd", "--keep", "--speeds")
+"""Options that a folder follows."""
+OWN_KEYS = {"dashboard": ("x=step", "x=tokens", "x=flops", "x=hours", "publish=true")}
+"""Overrides of a command that are in no YAML file."""
 CONFIGURED = ("-m", "--config-dir")
 """Options of the commands that Hydra configures."""
 
@@ -48,8 +52,11 @@ def completions(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     if not before:
         return _beginning(word, [*commands, "--help", "--version"])
     command = before[0]
-    if before[-1] in ("--config-dir", "-cd", "--keep", "--speeds"):
+    if before[-1] in FOLDERS:
         return _paths(word, lambda path: path.is_dir())
+    option, equals, value = word.partition("=")
+    if equals and option in FOLDERS:
+        return [f"{option}={one}" for one in _paths(value, lambda path: path.is_dir())]
     if word.startswith("-"):
         configured = CONFIGURED if config_file(command).exists() else ()
         return _beginning(word, [*FLAGS.get(command, ()), *configured, "--help"])
@@ -66,7 +73,12 @@ def _override(command: str, before: Sequence[str], word: str) -> list[str]:
     folders = [conf_dir(), *installed_folders(), *_own_folders(before)]
     groups, key, equals, value = groups_of(command), *word.partition("=")
     if not equals:
-        return _keys(word, groups, [*keys_of(command), *_keys_of_groups(groups, before, folders)])
+        return [
+            *_own_keys(command, word),
+            *_keys(word, groups, [*keys_of(command), *_keys_of_groups(groups, before, folders)]),
+        ]
+    if own := _own_keys(command, word):
+        return own
     start, listed = value, ""
     for sign in ("[", ","):
         start, listed = start.rpartition(sign)[2], listed + "".join(start.rpartition(sign)[:2])
@@ -81,6 +93,10 @@ def _override(command: str, before: Sequence[str], word: str) -> list[str]:
     known = [*keys_of(command), *_keys_of_groups(groups, before, folders)]
     values = next((allowed_values(one) for one in known if one.name == key), [])
     return [f"{key}={listed}{one}" for one in _beginning(start, values)]
+
+
+def _own_keys(command: str, word: str) -> list[str]:
+    return _beginning(word, OWN_KEYS.get(command, ())) if word else []
 
 
 def _options(key: str, groups: Sequence[Group], folders: Sequence[Path]) -> list[str]:

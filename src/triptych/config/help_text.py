@@ -18,7 +18,7 @@ from triptych.config.text_columns import in_two_columns, wrapped
 
 MANY = ("experiment", "arm")
 """Groups whose options are too many to be shown here."""
-MULTIRUN = "With -m, several values of a key, such as seed=1,2, run one after the other."
+MULTIRUN = "With -m, several values of a key, such as {}, run one after the other."
 OWN = "run"
 """Option of a group that stands for what the run was scored with."""
 
@@ -40,7 +40,7 @@ def help_lines(command: str, overrides: Sequence[str]) -> list[str]:
     else:
         config, chosen = compose_unchecked_command(command, overrides), {}
     lines = [*wrapped(f"usage: triptych {command} [key=value ...] [-m] [--config-dir=FOLDER]"), ""]
-    lines += [*wrapped(first_sentence(config_file(command))), *wrapped(MULTIRUN)]
+    lines += [*wrapped(first_sentence(config_file(command))), *wrapped(MULTIRUN.format(_several(command)))]
     with_run = any(one.startswith("run=") for one in overrides)
     for group in groups_of(command):
         lines += ["", *_group(group, chosen, folders)]
@@ -57,10 +57,18 @@ def help_lines(command: str, overrides: Sequence[str]) -> list[str]:
     return lines
 
 
+def _several(command: str) -> str:
+    """Return several values of a key that a command has."""
+    if command == "train":
+        return "seed=1,2"
+    return "search.beam_size=1,4" if any(group.key == "search" for group in groups_of(command)) else "run=A,B"
+
+
 def _group(group: Group, chosen: dict[str, str], folders: Sequence[Path]) -> list[str]:
     """Return the lines that show a group and its options."""
     said = f": {group.comment}" if group.comment else ""
-    title = wrapped(f"{group.key}={chosen.get(group.key) or _listed(group)}{said}")
+    listed = f"[{OWN}]" if group.key == "metric" and group.options == (OWN,) else _listed(group)
+    title = wrapped(f"{group.key}={chosen.get(group.key) or listed}{said}")
     if group.folder in MANY:
         kind = next((kind for kind, folder in KINDS.items() if folder == group.folder), None)
         return [*title, *([f"  triptych list {kind}"] if kind else [])]

@@ -1,10 +1,13 @@
-"""Names beside what is said of them, within the width of the terminal or of COLUMNS."""
+"""Text within the width of the terminal or of COLUMNS: sentences, and names beside what is said of them."""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable
+from typing import TextIO
 
 WIDEST = 100
 """Most columns of text: longer lines are hard to read."""
@@ -36,3 +39,24 @@ def in_two_columns(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str
         lines.append(f"{left:{column}}{first}".rstrip())
         lines += [f"{' ' * column}{line}" for line in others]
     return lines
+
+
+def fitted(line: str, width: int | None) -> list[str]:
+    """Return a line in parts of at most a width, as far as its words allow; None for any width."""
+    if width is None or len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    words = re.sub(r"\|(?=\S)", "| ", line) if max(map(len, line.split()), default=0) > width else line
+    return textwrap.wrap(
+        words, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Return COLUMNS, or the columns of the terminal that the stream is; None for a pipe or a file."""
+    if (columns := os.environ.get("COLUMNS", "")).isdigit() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+    except (OSError, ValueError):  # a stand-in for a stream
+        return None

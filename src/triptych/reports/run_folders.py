@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import yaml
 
 import triptych
 from triptych.errors import UserError
+from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.runs.folder import FORMAT, RunFolder
 
@@ -157,3 +158,15 @@ def _read_lines(path: Path) -> list[str]:
             return file.read().removesuffix("\n").split("\n")
     except ValueError as error:
         raise UserError(f"{path} cannot be read ({error}); delete it and run its training again.") from error
+
+
+def trained_runs(rows: Sequence[ArmRow]) -> list[FolderRun]:
+    """Return the first finished run of each arm that has its weights."""
+    found = (next((run for run in row.finished if isinstance(run, FolderRun)), None) for row in rows)
+    return [run for run in found if run and RunFolder(run.folder).checkpoints.is_dir()]
+
+
+def first_source(run: StoredRun) -> str | None:
+    """Return the first sentence of a run's first test set; None if it stored none."""
+    texts = (run.text(name) for name in run.tests)
+    return next((text.sources[0] for text in texts if text and text.sources), None)

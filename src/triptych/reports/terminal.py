@@ -26,11 +26,13 @@ NOTES = 100
 """Greatest width of the sentences below a table."""
 NO_BREAK = "\u00a0"
 """The blank of Unicode at which a line is not broken."""
+WIDER = "a wider terminal shows them"
+"""Where columns are that are in no file."""
 PIPE = 120
 """Width to which prose is broken where there is no terminal."""
 
 
-def print_table(table: Table, console: Console, *, whole: bool = False) -> None:
+def print_table(table: Table, console: Console, *, whole: bool = False, elsewhere: str = "report.md has them") -> None:
     """Print a table and its sentences.
 
     A terminal that is too narrow leaves out the table's optional columns, and says so. If that is not enough, intervals
@@ -41,6 +43,7 @@ def print_table(table: Table, console: Console, *, whole: bool = False) -> None:
         table: the table.
         console: where to print it.
         whole: whether to print the optional columns in any case.
+        elsewhere: where the columns are that are left out, as a clause.
     """
     narrow = console.is_terminal or "COLUMNS" in os.environ
     width = console.width if narrow else sys.maxsize
@@ -52,14 +55,18 @@ def print_table(table: Table, console: Console, *, whole: bool = False) -> None:
         for sentence in table.lead:
             console.print(Text(sentence))
     console.print()
-    for part in split(shown, width):
+    for number, part in enumerate(split(shown, width)):
+        if number:
+            console.print()
+        if _least(part) > width:
+            part = _break_signatures(part)
         widths = _fit(part, min(width, max(console.width, PIPE)))
         with _widened(console, _total(widths)):
             console.print(to_rich(part, widths))
     console.print()
     notes = shown.all_notes if console.is_terminal else [note for note in shown.all_notes if note != shown.best_note]
     with _widened(console, min(width, NOTES)):
-        for note in [*notes, *_left_out(table, shown)]:
+        for note in [*notes, *_left_out(table, shown, elsewhere)]:
             console.print(Text(note))
     console.print()
 
@@ -89,6 +96,11 @@ def _stack_intervals(table: Table) -> Table:
     """Return the table with each interval on a line below its estimate."""
     cells = table.cells.map(lambda cell: re.sub(r"(?<=\S) (?=\[[^]]*, [^]]*\]$)", "\n", cell))
     return replace(table, cells=cells)
+
+
+def _break_signatures(table: Table) -> Table:
+    """Return the table with blanks in the signatures of metrics, at which they can be broken."""
+    return replace(table, cells=table.cells.map(lambda cell: re.sub(r"\|(?=\S)", "| ", cell)))
 
 
 def split(table: Table, width: int) -> list[Table]:
@@ -177,9 +189,9 @@ def _least(table: Table) -> int:
     return _total(_widths(table, 0))
 
 
-def _left_out(table: Table, shown: Table) -> list[str]:
+def _left_out(table: Table, shown: Table, elsewhere: str) -> list[str]:
     """Return which columns are not shown, as a sentence."""
     names = [
         " ".join(filter(None, column)) for column in table.cells.columns if column not in list(shown.cells.columns)
     ]
-    return [f"Left out for lack of space: {', '.join(names)} (report.md has them)."] if names else []
+    return [f"Left out for lack of space: {', '.join(names)} ({elsewhere})."] if names else []

@@ -48,6 +48,11 @@ def test_the_runs_own_search_is_not_shown_with_other_values(tiny_run: Path) -> N
     assert "run=…" in text
 
 
+def test_several_values_are_shown_of_a_key_that_the_command_has(tmp_path: Path) -> None:
+    for command, key in (("train", "seed=1,2"), ("translate", "search.beam_size=1,4"), ("export", "run=A,B")):
+        assert f"such as {key}," in " ".join(shown(tmp_path, command).split())
+
+
 def test_training_shows_every_key_with_the_value_that_it_has(tmp_path: Path) -> None:
     text = shown(tmp_path, "train", "scale=smoke", "model=rnn_luong", "seed=7")
     config = OmegaConf.load(conf_dir() / "train.yaml")

@@ -62,6 +62,23 @@ def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert offered("translate run=nowhere/") == []
 
 
+def test_options_of_each_command() -> None:
+    assert offered("report --") == ["--all", "--keep", "--methods", "--unequal", "--help"]
+    assert offered("forecast -") == ["--device", "--measure", "--speeds", "-m", "--config-dir", "--help"]
+    assert offered("train --c") == offered("translate --c") == ["--config-dir"]
+    assert offered("list --") == ["--help"]
+    assert offered("dashboard experiment=fai") == ["experiment=fair"]
+    assert offered("dashboard x=t") == ["x=tokens"]
+
+
+def test_folders_behind_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kept").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert offered("report runs --keep=k") == ["--keep=kept/"]
+    assert offered("report runs --keep k") == ["kept/"]
+    assert offered("train init=k") == ["init=kept/"]
+
+
 @pytest.mark.parametrize(
     ("value", "comment", "allowed"),
     [

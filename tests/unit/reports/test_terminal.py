@@ -106,3 +106,18 @@ def test_a_sentence_about_a_column_is_left_out_with_it() -> None:
     narrow = printed(made, 55)
     assert "About the published." not in narrow
     assert narrow.index("First of all.") < narrow.index("transformer")
+
+
+def test_signatures_are_broken_between_settings_where_space_is_short() -> None:
+    signature = "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:2.6.0"
+    made = Table("Set-up", make_cells(["setting", "value"], [["test, TER", signature]]), prose=frozenset({0, 1}))
+    assert signature in printed(made, 100)
+    text = printed(made, 50)
+    assert all(cell_len(line) <= 50 for line in text.splitlines())
+    assert "tok:tercom|" in text
+
+
+def test_parts_of_a_table_stand_apart() -> None:
+    lines = [line.strip() for line in printed(table(), 30).splitlines()]
+    second = max(i for i, line in enumerate(lines) if line.startswith("model"))
+    assert "" in lines[second - 3 : second]

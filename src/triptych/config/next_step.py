@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from triptych.config.catalog import options_of
 
-if TYPE_CHECKING:
-    from triptych.reports.build import Report
-
 LOADS = "import ctranslate2; print(ctranslate2.Translator({!r}))"
 """Python code that loads what was exported for CTranslate2."""
 LISTED = ("metric", "callbacks", "logger")
 """Groups of which several options are chosen at a time."""
-
-
-def show_next(words: Sequence[str], *, of_filter: bool = False) -> None:
-    """Show a command on standard error, which no other program reads for what a command computes.
-
-    Args:
-        words: of the command.
-        of_filter: whether the command before may be part of a pipe. Then it is shown on a terminal alone.
-    """
-    if of_filter and not sys.stderr.isatty():
-        return
-    print(f"next: {shlex.join(words)}", file=sys.stderr, flush=True)
 
 
 def after_training(folder: Path) -> list[str]:
@@ -73,18 +55,19 @@ def after_export(format: str, folder: Path) -> list[str]:
     return _command("translate", f"run={folder}")
 
 
-def after_report(report: Report, given: Path, *, methods: bool) -> list[str]:
-    """Look at the attention of the first two arms over a test sentence; without weights, describe the methods."""
-    from triptych.reports.run_folders import FolderRun
+def after_report(folder: Path, runs: Sequence[Path], sentence: str | None, *, methods: bool) -> list[str]:
+    """Look at the attention of the first two arms over a test sentence; without weights, describe the methods.
 
-    runs = [row.finished[0] for row in report.rows if row.finished]
-    folders = [run for run in runs if isinstance(run, FolderRun) and (run.folder / "checkpoints").is_dir()]
-    shown = [run for run in folders if has_attention(str(run.folder))][:2]
+    Args:
+        folder: that was reported.
+        runs: folders of runs with weights, one for each arm.
+        sentence: source of a test set.
+        methods: whether the report has described the methods.
+    """
+    shown = [str(run) for run in runs if has_attention(str(run))][:2]
     if not shown:
-        return _command("report", str(given), "--all" if methods else "--methods")
-    text = next((text for name in shown[0].tests if (text := shown[0].text(name)) and text.sources), None)
-    names = [str(run.folder) for run in shown]
-    return after_translating(names[0] if len(names) == 1 else f"[{','.join(names)}]", text and text.sources[0])
+        return _command("report", str(folder), "--all" if methods else "--methods")
+    return after_translating(shown[0] if len(shown) == 1 else f"[{','.join(shown)}]", sentence)
 
 
 def after_list(group: str | None, folders: Sequence[Path]) -> list[str]:
