@@ -46,7 +46,7 @@ def test_evaluate_scores_them_again(run: triptych.Run) -> None:
     done = command_line("evaluate", f"run={run.folder}", "split=suites", "suite_items=2", cwd=run.folder)
     assert done.returncode == 0, done.stderr
     assert "word_order" in done.stdout
-    assert "(chance 50%)" in done.stdout
+    assert "Chance is 50%." in done.stdout
     assert (run.folder / "suites" / f"word_order.{run.checkpoint}.jsonl").exists()
 
 

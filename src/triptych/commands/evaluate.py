@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
-from triptych.commands.printing import print_fitted, print_rows, show_next
+from triptych.commands.printing import print_fitted, print_small_table, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.next_step import after_hypothesis, after_sweep, after_translating, first_line
 
@@ -31,11 +31,12 @@ def _evaluate(config: DictConfig) -> None:
 def _evaluate_split(config: DictConfig) -> None:
     from triptych.data.contrast import SUITES
     from triptych.evaluation.run import evaluate_run, evaluate_run_on_suites
+    from triptych.reports.evaluation_tables import suite_table
     from triptych.runs.run import run_of
 
     run = run_of(config)
     if config.split == SUITES:
-        _print_suites(evaluate_run_on_suites(run, config.suite_items, config.search_tokens))
+        print_small_table(suite_table(evaluate_run_on_suites(run, config.suite_items, config.search_tokens)))
         print_fitted(f"items: {run.files.suites}")
         show_next(after_sweep(run.folder.parent))
         return
@@ -67,6 +68,8 @@ def _evaluate_files(config: DictConfig) -> None:
 
 
 def _print_translated(name: str, scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:
+    from triptych.reports.evaluation_tables import length_table
+
     penalty = f"{scores['length_penalty']:g}" + (" (tuned)" if "length_penalty_tuned" in scores else "")
     print_fitted(
         f"{name}: {scores['sentences']:,} sentences, checkpoint {scores['checkpoint']}, beam {scores['beam_size']}, "
@@ -81,12 +84,10 @@ def _print_translated(name: str, scores: Mapping[str, Any], metrics: Mapping[str
     print_fitted(
         f"mean smoothed sentence BLEU over pieces {scores['sentence_bleu_pieces']:.2f}  (not comparable with BLEU)"
     )
-    rows = [
-        [row["label"], f"{row['sentences']:,}", f"{row['bleu']:.2f}"] for row in scores["by_length"] if row["sentences"]
-    ]
-    if rows:
-        print_fitted("")
-        print_rows("BLEU by source length", ["words", "sentences", "BLEU"], rows)
+    table = length_table(scores["by_length"])
+    if len(table.cells):
+        print()
+        print_small_table(table)
 
 
 def _print_metrics(scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:
@@ -96,15 +97,3 @@ def _print_metrics(scores: Mapping[str, Any], metrics: Mapping[str, str]) -> Non
             print_fitted(
                 f"  brevity penalty {details['brevity_penalty']:.3f}, length ratio {details['length_ratio']:.3f}"
             )
-
-
-def _print_suites(suites: Mapping[str, Mapping[str, Any]]) -> None:
-    from triptych.reports.statistics.proportion import wilson_interval
-
-    rows = []
-    for name, scores in suites.items():
-        detail = ", ".join(f"{kind} {one['right']} of {one['items']}" for kind, one in scores["by_kind"].items())
-        low, high = (100 * bound for bound in wilson_interval(scores["right"], scores["items"]))
-        rows.append([name, f"{100 * scores['accuracy']:.1f} [{low:.1f}, {high:.1f}]", detail])
-    note = "Share of items whose right translation is likelier than the wrong one; the interval is over items."
-    print_rows("Contrastive suites", ["suite", "right (%) [95% interval]", "kinds"], rows, note, "Chance is 50%.")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from triptych.config.text_columns import fitted, width_of
+
+if TYPE_CHECKING:
+    from triptych.reports.table import Table
 
 
 def print_fitted(text: str, stream: TextIO | None = None) -> None:
@@ -35,15 +38,10 @@ def show_next(words: Sequence[str], *, of_filter: bool = False) -> None:
     print(f"next: {shlex.join(words)}", file=sys.stderr, flush=True)
 
 
-def print_rows(title: str, header: list[str], rows: list[list[str]], *notes: str) -> None:
-    """Print a small table. If it has notes, its last column is prose, which a narrow terminal leaves out."""
-    from rich.console import Console
+def print_small_table(table: Table) -> None:
+    """Print a table that is in no file."""
+    from rich.console import Console  # imported late: mistakes do not wait for it
 
-    from triptych.reports.table import Table, make_cells
     from triptych.reports.terminal import WIDER, print_table
 
-    last = len(header) - 1
-    optional, prose = ([last], frozenset({0, last})) if notes else ([], frozenset({0}))
-    print_table(
-        Table(title, make_cells(header, rows), notes, prose=prose, optional=optional), Console(), elsewhere=WIDER
-    )
+    print_table(table, Console(), elsewhere=WIDER)

@@ -1,0 +1,39 @@
+"""The table of a forecast: what each arm will cost, and all together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triptych.reports.columns import time_unit
+from triptych.reports.table import Table, make_cells
+from triptych.sweeps.forecast import Estimate, figures
+
+OPTIONAL = ("tokens/s", "tokens (M)", "disk (GB)", "steps")
+"""Columns that a narrow terminal leaves out, the first to go first."""
+
+
+def forecast_table(arms: Sequence[Estimate], notes: Sequence[str]) -> Table:
+    """Return the figures as text, a row for each arm and one for the sum, and sentences below them."""
+    found = figures(arms)
+    unit, scale = time_unit(found["seconds"].sum())
+    rows = [
+        [
+            row.arm,
+            f"{row.parameters / 1e6:.2f}",
+            f"{row.steps:,}",
+            *(["shared"] * 3 if row.shared else _costs(row.tokens, row.flops, row.seconds / scale)),
+            f"{row.disk_bytes / 1e9:.2f}",
+            f"{row.memory_bytes / 1e9:.2f}",
+            f"{'' if row.measured else '~'}{row.tokens_per_second:,.0f}",
+        ]
+        for row in found.itertuples()
+    ]
+    total, most = found.sum(numeric_only=True), found["memory_bytes"].max()
+    costs = _costs(total["tokens"], total["flops"], total["seconds"] / scale)
+    rows.append(["sum", "", "", *costs, f"{total['disk_bytes'] / 1e9:.2f}", f"{most / 1e9:.2f}", ""])
+    names = ["arm", "parameters (M)", "steps", "tokens (M)", "FLOPs", unit, "disk (GB)", "memory (GB)", "tokens/s"]
+    return Table("Forecast", make_cells(names, rows), notes, optional=[*map(names.index, OPTIONAL)])
+
+
+def _costs(tokens: float, flops: float, time: float) -> list[str]:
+    return [f"{tokens / 1e6:.2f}", f"{flops:.2e}", f"{time:.2f}"]
