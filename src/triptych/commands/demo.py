@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from triptych.commands.printing import print_fitted, show_next
 from triptych.config.next_step import after_translating
-
 from triptych.errors import UserError
 
 USAGE = """usage: triptych demo ["A SENTENCE"]
