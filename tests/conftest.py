@@ -37,6 +37,7 @@ WORDS = {
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+os.environ.pop("COLUMNS", None)  # processes of pytest-xdist have it, and long lines would be broken
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
 
 
