@@ -2,11 +2,13 @@
 
 import sys
 
-from triptych.commands import threads  # noqa: F401  watches the cores while the rest is imported
-from triptych.commands.cli import main
-
 
 def run() -> None:
+    try:
+        from triptych.commands import threads  # noqa: F401  watches the cores while the rest is imported
+        from triptych.commands.cli import main
+    except KeyboardInterrupt:
+        sys.exit(130)
     sys.exit(main())
 
 

@@ -1,8 +1,19 @@
-"""The exception for mistakes that a user can correct, and checks of single values that raise it."""
+"""The exception for mistakes that a user can correct, checks that raise it, and reports of all other errors."""
 
 from __future__ import annotations
 
+import contextlib
+import platform
+import shlex
+import sys
+import tempfile
+import traceback
 from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+REPORTS = "~/.cache/triptych/errors"
+"""Folder of the reports of errors that are no mistake of the user's; the system's temporary one if it is read-only."""
 
 
 class UserError(Exception):
@@ -41,3 +52,40 @@ def require_one_of(options: Iterable[str], section: str, **given: str) -> None:
         if value not in options:
             name = f"{section}.{key}" if section else key
             raise UserError(f"{name}={value} is unknown; choose one of {', '.join(options)}.")
+
+
+def one_line(text: object) -> str:
+    """Return the text of an error as one line, without the full stop at its end and not longer than a few lines."""
+    line = " ".join(str(text).split()).rstrip(".")
+    return line if len(line) <= 300 else f"{line[:300]} …"
+
+
+def report_unexpected(error: BaseException) -> str:
+    """Write the traceback of an error that is no mistake of the user's to a file, and return the sentence for the user.
+
+    The file also has the command line and the versions, so that it can be handed in as it is.
+    """
+    name = f"{datetime.now():%Y%m%d-%H%M%S-%f}.txt"
+    text = "\n".join(
+        [
+            f"triptych {_version()}, Python {platform.python_version()}, {platform.platform()}",
+            f"command: {shlex.join(sys.argv)}",
+            "",
+            "".join(traceback.format_exception(error)),
+        ]
+    )
+    said = one_line(": ".join(filter(None, (type(error).__name__, str(error)))))
+    for folder in (Path(REPORTS).expanduser(), Path(tempfile.gettempdir())):
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
+            return (
+                f"an error that should not happen ({said}); {folder / name} says where: please open an issue with it."
+            )
+    return f"an error that should not happen, and no report of it could be written: {said}."
+
+
+def _version() -> str:
+    from triptych import __version__
+
+    return __version__

@@ -1,9 +1,12 @@
-"""The command line: which commands there are, and how a user's mistake is shown."""
+"""The command line: which commands there are."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+
+from triptych.commands.boundary import guarded
+from triptych.errors import UserError
 
 COMMANDS = {
     "demo": "translate with three small trained models that come with triptych",
@@ -23,7 +26,11 @@ COMMANDS = {
 
 
 def main() -> int:
-    """Run the command that ``sys.argv`` names, and return the exit status."""
+    """Run the command that ``sys.argv`` names, and return the exit status. No error leaves it as a traceback."""
+    return guarded(_run)
+
+
+def _run() -> int:
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
@@ -35,22 +42,8 @@ def main() -> int:
         return 0
     name = arguments[0]
     if name not in COMMANDS:
-        print(f"triptych: '{name}' is no command; choose one of {', '.join(COMMANDS)}.", file=sys.stderr)
-        return 2
-    try:
-        return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        return 141
-    except Exception as error:
-        from triptych.commands.printing import print_fitted
-        from triptych.config.explanations import explain
-
-        if (sentence := explain(error)) is None:
-            raise
-        print_fitted(f"triptych: {sentence}", sys.stderr)
-        return 2
+        raise UserError(f"'{name}' is no command; choose one of {', '.join(COMMANDS)}.")
+    return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])
 
 
 def usage() -> str:

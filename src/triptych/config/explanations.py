@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.config import schema
 from triptych.config.hints import hint, options_with_key, word_alone
 from triptych.config.search_path import config_folders
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 
 ALIKE = 0.75
 """Least similarity of two keys (``difflib``) of which the one may be meant by the other."""
@@ -49,8 +49,24 @@ def explain(error: BaseException, command: str = "train", overrides: Sequence[st
         if isinstance(cause, OSError) and cause.strerror:
             place = f"{cause.filename}: " if cause.filename else ""
             return f"{place}{cause.strerror[0].lower()}{cause.strerror[1:]}; give a place that can be used."
+    for cause in causes:
+        if sentence := _explain_machine(cause):
+            return sentence
     if from_hydra or (isinstance(error, ValueError) and "Config group override" in str(error)):
         return _explain_config(error, command, overrides)
+    return None
+
+
+def _explain_machine(error: BaseException) -> str | None:
+    """Return what this machine lacks, a package or memory, as one sentence; None for any other error."""
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("triptych"):
+        return f"{one_line(error)}: install that package, or leave out what needs it."
+    short = isinstance(error, RuntimeError) and re.search(r"out of memory|can't allocate memory|bad alloc", str(error))
+    if isinstance(error, MemoryError) or short:
+        return (
+            f"memory was short ({one_line(error) or 'no more can be had'}); lower batch.tokens, search_tokens, "
+            "search.beam_size or the sizes of the model."
+        )
     return None
 
 

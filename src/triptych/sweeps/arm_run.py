@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
 from triptych.config.search_path import with_own_folders
+from triptych.errors import report_unexpected
 from triptych.runs.folder import RunFolder
 from triptych.runs.locks import RunLocked
 from triptych.sweeps import arms as sweep_arms
@@ -134,10 +134,7 @@ class _ArmRun:
         self._record(RUNNING)
 
     def _fail(self, error: Exception) -> None:
-        reason = explain(error)
-        if reason is None:
-            logger.error("".join(traceback.format_exception(error)))
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        reason = explain(error) or report_unexpected(error)
         # Record the failure only if this process started the arm, or no other process has finished or taken it.
         free = (WAITING, FAILED, RUNNING) if self.wait else (WAITING, FAILED)
         if self.started or sweep_arms.current(self.output, self.arm).status in free:
