@@ -6,13 +6,15 @@ import ast
 import inspect
 import sys
 import textwrap
+import typing
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
 
-from docs_build.constructors import parts_of
-from triptych.config import validation
-from triptych.config.types import import_target
+from docs_build.constructors import argument_ranges, parts_of, range_in_words
+from triptych.config import schema, validation
+from triptych.config.types import import_target, types_of
 
 CHECKS = ("require_one_of", "require_at_least", "require_probability", "_require")
 
@@ -20,17 +22,29 @@ CHECKS = ("require_one_of", "require_at_least", "require_probability", "_require
 @cache
 def of_arguments(target: str) -> dict[str, str]:
     """Return the allowed values of a constructor's arguments, in words, by the argument's name."""
-    return {key.rpartition(".")[2]: allowed for key, allowed in _checks(import_target(target), set())}
+    checked = {key.rpartition(".")[2]: allowed for key, allowed in _checks(import_target(target), set())}
+    return argument_ranges(target) | checked
 
 
 @cache
 def of_keys() -> dict[str, str]:
-    """Return the allowed values of keys that ``config/validation.py`` checks, by the dotted key."""
-    found = dict.fromkeys(validation.COUNTS, "at least 1")
+    """Return the allowed values of keys that no constructor takes, by the dotted key."""
+    found = dict(_ranges(schema.Train))
     for _, function in inspect.getmembers(validation, inspect.isfunction):
         if function.__module__ == validation.__name__:
             found |= dict(_calls(function))
     return found
+
+
+def _ranges(keys: type, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Give the dotted key and the range of each key of a dataclass, and of the sections below it."""
+    for name, annotation in typing.get_type_hints(keys, include_extras=True).items():
+        for kind, said in types_of(annotation):
+            section = said if is_dataclass(said) else kind
+            if is_dataclass(section):
+                yield from _ranges(section, f"{prefix}{name}.")  # type: ignore[arg-type]
+        if words := range_in_words(annotation):
+            yield f"{prefix}{name}", words
 
 
 def _checks(constructor: Any, seen: set[Any]) -> Iterator[tuple[str, str]]:

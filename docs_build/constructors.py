@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-import types
 import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from triptych.config.types import WORDS, import_target
+from triptych.config.types import WORDS, import_target, types_of
+from triptych.ranges import Range
 
 LIKEWISE = re.compile(r"[;,](?: see [^;]*;)? ((?:``\w+``(?:, | and )?)+) likewise")
 SECTION = re.compile(r"^(\w[\w ]*):$")
@@ -35,9 +35,25 @@ def argument_types(target: str) -> dict[str, str]:
     return {one.name: in_words(one.annotation) for one in parameters}
 
 
+@cache
+def argument_ranges(target: str) -> dict[str, str]:
+    """Return the range of each argument of a constructor whose annotation names one, in words."""
+    try:
+        parameters = inspect.signature(import_target(target), eval_str=True).parameters.values()
+    except (NameError, TypeError, ValueError):
+        return {}
+    return {one.name: words for one in parameters if (words := range_in_words(one.annotation))}
+
+
+def range_in_words(annotation: Any) -> str:
+    """Return the range that an annotation names, such as ``at least 1``; empty if it names none."""
+    ranges = [one for _, one in types_of(annotation) if isinstance(one, Range)]
+    return str(ranges[0]).removeprefix("of ").replace("at least 0 and below 1", "0 to below 1") if ranges else ""
+
+
 def in_words(annotation: Any) -> str:
     """Return a type as words, such as ``a number or null``; empty for one that is no plain value."""
-    parts = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    parts = [one for one, _ in types_of(annotation)]
     words = [WORDS.get(part, _container(part)) for part in parts]
     return " or ".join(words) if all(words) else ""
 

@@ -11,7 +11,7 @@ from conftest import ROOT
 
 SOURCE = ROOT / "src" / "triptych"
 FLOORS = [
-    {"errors", "files"},
+    {"errors", "files", "ranges", "stored"},
     {"contract"},
     {"kernels"},
     {"layers"},

@@ -31,11 +31,12 @@ def guarded(work: Callable[[], int]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return UNREAD
     except Exception as error:
+        from triptych.commands.printing import print_fitted
         from triptych.config.explanations import explain  # imports Hydra
 
         sentence = explain(error)
         with suppress(OSError):  # nobody may be there to be told
-            print(f"triptych: {sentence or report_unexpected(error)}", file=sys.stderr, flush=True)
+            print_fitted(f"triptych: {sentence or report_unexpected(error)}", sys.stderr)
         return MISTAKE if sentence else UNEXPECTED
 
 

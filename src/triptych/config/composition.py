@@ -30,8 +30,10 @@ from triptych.runs.stored_config import read_config
 MULTIRUN = ("-m", "--multirun")
 SWEEP_KEYS = ("experiment=", "hydra.mode=")
 """Beginnings of the overrides that can make a command line a sweep without ``-m``."""
-PATHS = ("run", "init", "input", "reference", "hypothesis")
-"""Keys whose values are paths that exist, whatever characters are in them."""
+PATHS = ("run", "init", "input", "reference", "hypothesis", "output", "cache", "data.dir", "tokenizer.model_file")
+"""Keys whose values are paths, whatever characters are in them."""
+NAMED = ("model", "data")
+"""Groups whose chosen option names a run."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
     """
     from triptych.config.validation import check  # imports torch, which --help does without
 
+    if left_out := [group for group in NAMED if group not in composed.choices]:
+        group = left_out[0]
+        raise UserError(
+            f"{group} must be an option, since it names the run: put your {group} into conf/{group}/NAME.yaml."
+        )
     check(composed.config)
     OmegaConf.resolve(composed.config)
     OmegaConf.set_readonly(composed.config, True)
@@ -95,7 +102,7 @@ def compose_command(command: str, overrides: Sequence[str]) -> DictConfig:
     from triptych.config.validation import check_command  # imports torch, which --help does without
 
     config = compose_unchecked_command(command, overrides)
-    check_command(config)
+    check_command(config, schema.COMMANDS[command])
     return config
 
 
@@ -160,12 +167,12 @@ def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | N
 
 
 def quoted(override: str) -> str:
-    """Put each path of ``PATHS`` into quotes, without which Hydra refuses a ``=`` in it.
+    """Put each path of ``PATHS`` into quotes, without which Hydra refuses ``=``, quotes and letters such as é in it.
 
     Commas separate paths.
     """
     key, equals, value = override.partition("=")
-    if not equals or key not in PATHS or value in ("", "null") or "'" in value or '"' in value:
+    if not equals or key not in PATHS or value in ("", "null") or {value[0], value[-1]} & {"'", '"'} or "'," in value:
         return override
     if value[0] == "[":
         return f"{key}=[{','.join(repr(path.strip()) for path in value.strip('[]').split(','))}]"

@@ -75,6 +75,15 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
     text = str(error)
     if found := re.search(r"Error parsing override '([^'=]+)'", text):
         return f"{found[1]} has no =; {word_alone(found[1], command, config_folders())}"
+    if found := re.search(
+        r"(?:token recognition error|no viable alternative|mismatched input|extraneous input).*", text
+    ):
+        given = next((one for one in overrides if not one.isascii() or set(one) & set("'\"()[]{}")), "the command line")
+        key = given.partition("=")[0]
+        return (
+            f"{given} cannot be read ({one_line(found[0].splitlines()[0])}); put a value with such characters into two "
+            f"pairs of quotes: '{key}=\"…\"'."
+        )
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is no configuration key{_suggestion(found[1], command, overrides) or '.'}"
     if found := re.search(

@@ -3,57 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
 from triptych.config import run_values, search_path
+from triptych.config.sections import BatchSize, Budget, Checkpoint, Optimizer, Strategy, Validation
 from triptych.errors import UserError
-
-
-@dataclass
-class Budget:
-    """Length of training, given in exactly one unit; the others are None.
-
-    Attributes:
-        steps: optimizer steps.
-        epochs: passes over the training set.
-        tokens: source and target tokens, without padding.
-        flops: floating-point operations of training, forward and backward.
-    """
-
-    steps: int | None = None
-    epochs: int | None = None
-    tokens: int | None = None
-    flops: float | None = None
-
-
-@dataclass
-class BatchSize:
-    """Padded tokens in a batch, on its larger side, and number of batches for one optimizer step."""
-
-    tokens: int = MISSING
-    accumulate: int = MISSING
-
-
-@dataclass
-class Validation:
-    """Optimizer steps between validations, validations between BLEU scores, and how the latter are decoded."""
-
-    every: int = MISSING
-    bleu_every: int = MISSING
-    samples: int = MISSING
-    search: Any = MISSING
-
-
-@dataclass
-class Checkpoint:
-    """Measure of the best checkpoint (``loss`` or ``bleu``); number of the last ones to average and to keep."""
-
-    monitor: str = MISSING
-    average: int = MISSING
-    keep: int = MISSING
+from triptych.ranges import Range, Seed, Tokens
 
 
 @dataclass
@@ -160,8 +118,8 @@ class Train:
     data: Any = MISSING
     tokenizer: Any = MISSING
     loss: Any = MISSING
-    optimizer: Any = MISSING
-    strategy: Any = MISSING
+    optimizer: Annotated[Any, Optimizer] = MISSING
+    strategy: Annotated[Any, Strategy] = MISSING
     search: Any = MISSING
     metric: dict[str, Any] = field(default_factory=dict)
     callbacks: dict[str, Any] = field(default_factory=dict)
@@ -175,13 +133,13 @@ class Train:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     init: str | None = None
     trainer: dict[str, Any] = field(default_factory=dict)
-    search_tokens: int = MISSING
-    log_every: int = MISSING
+    search_tokens: Tokens = MISSING
+    log_every: Tokens = MISSING
     length_edges: list[int] = MISSING
     frequency_edges: list[int] = MISSING
-    suite_items: int = MISSING
+    suite_items: Annotated[int, Range(0, 1_000_000)] = MISSING
     test: bool = MISSING
-    seed: int = MISSING
+    seed: Seed = MISSING
     jobs: Any = MISSING
     name: str | None = None
     output: str = MISSING
@@ -225,7 +183,7 @@ class Translate(ModelOptions):
     run: str = MISSING
     input: str | None = MISSING
     output: str | None = MISSING
-    search_tokens: int = MISSING
+    search_tokens: Tokens = MISSING
     search: Any = MISSING
     scores: bool = MISSING
 
@@ -248,7 +206,7 @@ class Serve(ModelOptions):
     port: int = MISSING
     beam_size: int | None = MISSING
     n_best: int = MISSING
-    search_tokens: int = MISSING
+    search_tokens: Tokens = MISSING
     max_length: int = MISSING
     queue: int = MISSING
 
@@ -263,8 +221,8 @@ class Evaluate(ModelOptions):
     reference: str | None = MISSING
     hypothesis: str | None = MISSING
     output: str | None = MISSING
-    search_tokens: int = MISSING
-    suite_items: int = MISSING
+    search_tokens: Tokens = MISSING
+    suite_items: Annotated[int, Range(0, 1_000_000)] = MISSING
     search: Any = MISSING
     metric: dict[str, Any] = field(default_factory=dict)
 
@@ -277,7 +235,7 @@ class Score(ModelOptions):
     input: str = MISSING
     reference: str = MISSING
     output: str | None = MISSING
-    search_tokens: int = MISSING
+    search_tokens: Tokens = MISSING
 
 
 @dataclass
@@ -290,14 +248,18 @@ class Export(RunOptions):
     output: str = MISSING
 
 
+COMMANDS = {node.__name__.lower(): node for node in (Train, Translate, Score, Attend, Serve, Evaluate, Export)}
+"""Keys of each command's configuration, with their types and ranges."""
+
+
 def register() -> None:
     """Make schemas, resolvers and search path known to Hydra; may be called any number of times."""
     OmegaConf.register_new_resolver("times", times, replace=True)
     run_values.register()
     search_path.register()
     store = ConfigStore.instance()
-    for node in (Train, Translate, Score, Attend, Serve, Evaluate, Export):
-        store.store(name=f"{node.__name__.lower()}_schema", node=node)
+    for command, node in COMMANDS.items():
+        store.store(name=f"{command}_schema", node=node)
 
 
 def times(a: float, b: float) -> int:

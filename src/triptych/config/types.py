@@ -1,56 +1,152 @@
-"""Check the types of a configuration against the annotations of the constructors that it names."""
+"""Check every value of a configuration: its type and range, by the annotations of the constructor that it is given to.
+
+The sections that no constructor takes, such as ``batch``, have their annotations in ``schema.py`` and ``sections.py``.
+"""
 
 from __future__ import annotations
 
+import collections.abc
+import dataclasses
+import difflib
 import inspect
 import logging
+import math
 import types
 import typing
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 from hydra.utils import get_object
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from triptych.errors import UserError
+from triptych.ranges import Range
 
 WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "true or false", str: "text", type(None): "null"}
+LISTS = (list, tuple, collections.abc.Sequence)
+OF_HYDRA = ("_target_", "_partial_", "_convert_", "_recursive_", "_args_")
+LARGEST_INTEGER = 2**63 - 1
 
 
-def check_types(config: DictConfig, prefix: str = "") -> None:
-    """Check that each ``_target_`` can be imported, and every value below it against its parameter's annotation.
+def check_types(config: DictConfig, prefix: str = "", schema: type | None = None) -> None:
+    """Check that each ``_target_`` can be imported, and that every key below it is known and its value fits.
 
-    Parameters of other types than those in ``WORDS`` are left to their constructors.
+    Types that YAML cannot give, such as a class of the user's, are left to the constructors that ask for them.
+
+    Args:
+        config: a section of a configuration, or all of it.
+        prefix: its key with a dot behind.
+        schema: dataclass that names its keys; None for a section with a ``_target_`` or of a dataclass of its own.
 
     Raises:
-        UserError: the first ``_target_`` that cannot be imported, or value of another type.
+        UserError: the first ``_target_`` that cannot be imported, key that nothing reads, or value that does not fit.
     """
-    hints = _hints(config["_target_"], prefix) if "_target_" in config else {}
+    hints, known = _hints(config, prefix, schema)
     for name in map(str, config):
-        if OmegaConf.is_missing(config, name):
-            continue
-        value, key = config[name], f"{prefix}{name}"
-        if isinstance(value, DictConfig):
-            check_types(value, f"{key}.")
-            continue
-        hint = hints.get(name, inspect.Parameter.empty)
-        admitted = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        if all(one in WORDS for one in admitted) and not any(_fits(value, one) for one in admitted):
-            shown = OmegaConf.to_yaml(value).strip() if isinstance(value, ListConfig) else value
-            raise UserError(f"{key}={shown} must be {' or '.join(WORDS[one] for one in admitted)}.")
+        key = f"{prefix}{name}"
+        if known is not None and name not in (*known, *(() if schema else OF_HYDRA)):
+            raise UserError(f"{key} is no configuration key{_close(name, known, prefix)}")
+        if not OmegaConf.is_missing(config, name):
+            _check(config[name], hints.get(name, inspect.Parameter.empty), key)
 
 
-def _hints(target: str, prefix: str) -> dict[str, Any]:
-    """Return the annotations of a constructor's parameters, by their names."""
+def _check(value: Any, hint: Any, key: str) -> None:
+    """Check the value of one key, and whatever stands below it."""
+    admitted = list(types_of(hint))
+    if isinstance(value, int | float):
+        _require_finite(value, key)
+    fitting = [(one, extra) for one, extra in admitted if _fits(value, one)]
+    if not fitting and not _is_left_to_constructor(value, [one for one, _ in admitted]):
+        shown = OmegaConf.to_yaml(value).strip() if OmegaConf.is_config(value) else "null" if value is None else value
+        raise UserError(f"{key}={shown} must be {_in_words([(one, None) for one, _ in admitted])}.")
+    ranges = [extra for _, extra in fitting if isinstance(extra, Range)]
+    if ranges and not any(value in one for one in ranges):
+        raise UserError(f"{key}={value} must be {_in_words(fitting)}.")
+    if isinstance(value, DictConfig):
+        schema = next((extra for _, extra in fitting if dataclasses.is_dataclass(extra)), None)
+        check_types(value, f"{key}.", schema if isinstance(schema, type) else None)
+    elif isinstance(value, ListConfig):
+        inner = next((typing.get_args(one) for one, _ in fitting if typing.get_args(one)), ())
+        for i in range(len(value)):
+            if not OmegaConf.is_missing(value, i):
+                _check(value[i], inner[min(i, len(inner) - 1)] if inner else inspect.Parameter.empty, f"{key}[{i}]")
+
+
+def types_of(hint: Any) -> Iterator[tuple[Any, Any]]:
+    """Give each type that an annotation admits, with what ``Annotated`` says of it beside."""
+    if typing.get_origin(hint) is Annotated:
+        inner, extra = typing.get_args(hint)[:2]
+        yield from ((one, extra) for one, _ in types_of(inner))
+    elif typing.get_origin(hint) in (typing.Union, types.UnionType):
+        for one in typing.get_args(hint):
+            yield from types_of(one)
+    else:
+        yield hint, None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type. An integer is also a number; a truth value is neither."""
+    origin = typing.get_origin(hint) or hint
+    if hint in (inspect.Parameter.empty, Any):
+        return True
+    if isinstance(value, bool) or hint is bool:
+        return isinstance(value, bool) and hint is bool
+    if hint in WORDS:
+        return isinstance(value, int | float if hint is float else hint)
+    if origin in LISTS:
+        return isinstance(value, ListConfig)
+    return isinstance(value, DictConfig)
+
+
+def _is_left_to_constructor(value: Any, admitted: list[Any]) -> bool:
+    """Whether only a constructor can say if a text will do, as for a path."""
+    others = [one for one in admitted if one not in WORDS and (typing.get_origin(one) or one) not in LISTS]
+    functions = [one for one in others if typing.get_origin(one) is collections.abc.Callable]
+    return isinstance(value, str) and len(others) > len(functions)
+
+
+def _in_words(admitted: list[tuple[Any, Any]]) -> str:
+    words = []
+    for one, extra in admitted:
+        word = WORDS.get(one, "a list" if (typing.get_origin(one) or one) in LISTS else "a section with a _target_")
+        words.append(f"{word} {extra}" if isinstance(extra, Range) else word)
+    return " or ".join(dict.fromkeys(words)).replace("true or false or", "true, false or")
+
+
+def _require_finite(value: float, key: str) -> None:
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        raise UserError(f"{key}={value:.3e} is larger than any number that can be meant; give a smaller one.")
+    if not math.isfinite(value):
+        raise UserError(f"{key}={value} is no finite number; give one, or null if the key may be null.")
+
+
+def _close(name: str, known: list[str], prefix: str) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {prefix}{close[0]}?" if close else "."
+
+
+def _hints(config: DictConfig, prefix: str, schema: type | None) -> tuple[dict[str, Any], list[str] | None]:
+    """Return the annotations of a section's keys, and the names of all keys that something reads; None for any."""
+    kind = OmegaConf.get_type(config) if schema is None else schema
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and (schema or "_target_" not in config):
+        return typing.get_type_hints(kind, include_extras=True), [field.name for field in dataclasses.fields(kind)]
+    return _hints_of_target(str(config["_target_"]), prefix) if "_target_" in config else ({}, None)
+
+
+def _hints_of_target(target: str, prefix: str) -> tuple[dict[str, Any], list[str] | None]:
     try:
         constructor = import_target(target)
     except Exception as error:  # whatever the module raises
         reason = str(error.__cause__ or error).splitlines()[0].rstrip(".:")
         raise UserError(f"{prefix}_target_={target} cannot be imported ({reason}).") from error
+    if not callable(constructor):
+        raise UserError(f"{prefix}_target_={target} is no class or function; name one.")
     try:
         parameters = inspect.signature(constructor, eval_str=True).parameters.values()
     except (NameError, TypeError, ValueError):  # a library's own way of writing them
-        return {}
-    return {parameter.name: parameter.annotation for parameter in parameters}
+        return {}, None
+    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    return {one.name: one.annotation for one in parameters}, None if open_ended else [one.name for one in parameters]
 
 
 def import_target(target: str) -> Any:
@@ -61,10 +157,3 @@ def import_target(target: str) -> Any:
         return get_object(target)
     finally:
         log.disabled = before
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type. An integer is also a number; a truth value is neither."""
-    if isinstance(value, bool) or hint is bool:
-        return isinstance(value, bool) and hint is bool
-    return isinstance(value, int | float if hint is float else hint)

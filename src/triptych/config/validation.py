@@ -11,16 +11,20 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych import kernels
+from triptych.accounting.memory import free_memory_bytes
+from triptych.accounting.parameters import count_parameters
 from triptych.config.claims import check_claim
 from triptych.config.equal import check_equal
+from triptych.config.schema import Train
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
 from triptych.decoding.choices import TUNED
-from triptych.errors import UserError, require_at_least, require_one_of
+from triptych.errors import UserError, require_one_of
 
 SMALL_VOCABULARY = 8
 """Pieces of the vocabulary that a model is built with when only its other sizes are checked."""
+BYTES_A_WEIGHT = 4
 AUTO = "auto"
 """Value of ``jobs`` that lets the sweep choose."""
 BUILT = ("model", "data", "tokenizer", "loss", "search")
@@ -44,19 +48,8 @@ OTHER_KEYS = {
     "log_every_n_steps": "log_every",
 }
 """Arguments of Lightning's Trainer, and the key that sets each instead of ``trainer.*``."""
-COUNTS = (
-    "batch.tokens",
-    "batch.accumulate",
-    "validation.every",
-    "validation.bleu_every",
-    "checkpoint.average",
-    "checkpoint.keep",
-    "search_tokens",
-    "log_every",
-    "strategy.devices",
-    "strategy.num_nodes",
-)
-"""Keys whose values are integers of at least 1."""
+OVERWRITTEN = {"lr": "optimizer.schedule", "weight_decay": "optimizer.weight_decay", "params": "model"}
+"""Arguments of the optimizer that other keys give."""
 FIXED_ARGUMENTS = (
     "barebones",
     "check_val_every_n_epoch",
@@ -80,7 +73,8 @@ def check(config: DictConfig) -> None:
     """
     require_values(config)
     _check_targets(config)
-    check_types(config)
+    check_types(config, schema=Train)
+    _check_overwritten(config)
     _check_budget(config)
     _check_numbers(config)
     _check_match(config)
@@ -108,7 +102,15 @@ def check(config: DictConfig) -> None:
     for part in (config.loss, config.search, config.validation.search, config.optimizer.schedule):
         instantiate(part)
     vocabulary = Vocabulary(SMALL_VOCABULARY, SMALL_VOCABULARY, config.tokenizer.joint, src_tag=4, tgt_tag=5)
-    build_without_values(config.model, vocabulary)
+    _check_memory(build_without_values(config.model, vocabulary))
+
+
+def _check_memory(model: TranslationModel) -> None:
+    """Refuse a model whose weights alone, without those of the whole vocabulary, are more than memory can take."""
+    weights, free = count_parameters(model)[0] * BYTES_A_WEIGHT, free_memory_bytes()
+    if free is not None and weights > free:
+        needed, there = (f"{size / 2**30:,.1f} GiB" for size in (weights, free))
+        raise UserError(f"model: its weights alone take {needed} of memory, and {there} are free; make it smaller.")
 
 
 def _check_dose(config: DictConfig) -> None:
@@ -122,14 +124,14 @@ def _check_dose(config: DictConfig) -> None:
             )
 
 
-def check_command(config: DictConfig) -> None:
-    """Check the configuration of a command on a run.
+def check_command(config: DictConfig, keys: type) -> None:
+    """Check the configuration of a command on a run, whose keys are those of a dataclass.
 
     Raises:
         UserError: the first mistake.
     """
     require_values(config)
-    check_types(config)
+    check_types(config, schema=keys)
     if "metric" in config:
         require_one_best("search", config.search)
         if not config.metric:
@@ -189,6 +191,12 @@ def _check_targets(config: DictConfig) -> None:
             raise UserError(f"{key} has no _target_, the class that it configures.")
 
 
+def _check_overwritten(config: DictConfig) -> None:
+    for argument, key in OVERWRITTEN.items():
+        if argument in config.optimizer.optimizer:
+            raise UserError(f"optimizer.optimizer.{argument} is set by {key}; use that key.")
+
+
 def _check_budget(config: DictConfig) -> None:
     given = [key for key, value in config.budget.items() if value is not None]
     if len(given) != 1:
@@ -206,16 +214,7 @@ def _check_numbers(config: DictConfig) -> None:
     directions = config.data.get("directions")
     if OmegaConf.is_list(directions) and len(directions) > 1 and not config.tokenizer.joint:
         raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
-    for key in COUNTS:
-        _require_count(key, OmegaConf.select(config, key))
-    if config.seed < 0:
-        raise UserError(f"seed={config.seed} must be at least 0.")
-    require_at_least(0, "strategy", workers=config.strategy.workers)
-    if config.suite_items < 0:
-        raise UserError(f"suite_items={config.suite_items} must be at least 0; 0 scores no suites.")
     require_one_of(kernels.CHOICES, "strategy", kernels=config.strategy.kernels)
-    if config.strategy.compile not in (None, True, False):
-        raise UserError(f"strategy.compile={config.strategy.compile} must be true, false or null.")
     _check_jobs(config.jobs)
     _check_edges("length_edges", list(config.length_edges) or [0])
     _check_edges("frequency_edges", list(config.frequency_edges))

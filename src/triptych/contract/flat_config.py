@@ -22,7 +22,7 @@ def flat_config(constructor: Constructor) -> Constructor:
     """
     config = get_type_hints(constructor)["config"]
     signature = inspect.signature(constructor, eval_str=True)
-    types = get_type_hints(config)
+    types = get_type_hints(config, include_extras=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
     of_fields = [inspect.Parameter(field.name, keyword, annotation=types[field.name]) for field in fields(config)]
     first, *others = (one for one in signature.parameters.values() if one.name != "config")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
@@ -20,6 +21,7 @@ from triptych.data.text_reader import Source, read_splits, test_sets
 from triptych.data.toy_made_up import zipf_vocabulary
 from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary
 from triptych.errors import UserError, require_at_least
+from triptych.ranges import Count, Factor, Positive, Seed, Sentences
 
 
 @dataclass
@@ -66,7 +68,7 @@ class Corpus:
 
     Raises:
         UserError: training or validation is missing, a split has no pairs or sides of unequal length, a limit is below
-            1, a split is called ``suites``, or as ``join_splits``.
+            1, a split is called ``suites``, the name is no name of a folder, or as ``join_splits``.
     """
 
     name: str
@@ -79,6 +81,8 @@ class Corpus:
     join: InitVar[Sequence[int] | None] = None
 
     def __post_init__(self, join: Sequence[int] | None) -> None:
+        if not re.fullmatch(r"\w[\w. -]*", self.name):
+            raise UserError(f"data.name={self.name} is no plain name; use letters, digits, '.', '_' and '-'.")
         if missing := [name for name in (TRAIN, VALIDATION) if name not in self.splits]:
             raise UserError(f"data: the corpus '{self.name}' has no {missing[0]} split; add one to its splits.")
         if SUITES in self.splits:
@@ -137,13 +141,13 @@ class ToyCorpus(Corpus):
     def __init__(
         self,
         *,
-        seed: int,
-        train: int,
-        validation: int,
-        test: int,
-        test_long: int,
-        max_length: int | None,
-        max_length_ratio: float | None,
+        seed: Seed,
+        train: Sentences,
+        validation: Sentences,
+        test: Sentences,
+        test_long: Sentences,
+        max_length: Count | None,
+        max_length_ratio: Factor | None,
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
         sizes = {"train": train, "validation": validation, "test": test, "test_long": test_long}
@@ -152,11 +156,11 @@ class ToyCorpus(Corpus):
     def _generate(
         self,
         name: str,
-        seed: int,
+        seed: Seed,
         vocabulary: ToyVocabulary,
         sizes: dict[str, int],
-        max_length: int | None,
-        max_length_ratio: float | None,
+        max_length: Count | None,
+        max_length_ratio: Factor | None,
         join: Sequence[int] | None,
     ) -> None:
         """Generate the splits of these sizes from the words of a vocabulary."""
@@ -188,15 +192,15 @@ class ToyZipfCorpus(ToyCorpus):
     def __init__(
         self,
         *,
-        seed: int,
-        stems: int,
-        exponent: float,
-        train: int,
-        validation: int,
-        test: int,
-        test_long: int,
-        max_length: int | None,
-        max_length_ratio: float | None,
+        seed: Seed,
+        stems: Count,
+        exponent: Positive,
+        train: Sentences,
+        validation: Sentences,
+        test: Sentences,
+        test_long: Sentences,
+        max_length: Count | None,
+        max_length_ratio: Factor | None,
         join: Sequence[int] | None,
     ) -> None:
         vocabulary = zipf_vocabulary(seed, stems, exponent)
@@ -237,8 +241,8 @@ class TextCorpus(Corpus):
         validation: Source | float,
         test: Sequence[Source],
         cache: str,
-        max_length: int | None,
-        max_length_ratio: float | None,
+        max_length: Count | None,
+        max_length_ratio: Factor | None,
         directions: Sequence[str] | None,
         pivot: str | None,
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key

@@ -12,6 +12,8 @@ Direction = tuple[str, str]
 """Source and target language."""
 Route = tuple[str, ...]
 """Languages from source to target: two for a direct translation, three for one through a pivot."""
+RESERVED = ("pad", "unk", "s")
+"""Names whose tags, such as ``<unk>``, are special pieces of every vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,12 @@ class Directions:
     pivot: str | None
 
     def __post_init__(self) -> None:
+        for language in (*self.languages, *self.tested):
+            if language in RESERVED or not re.fullmatch(r"\w[\w-]*", language):
+                raise UserError(
+                    f"data: '{language}' cannot name a language; take letters, digits, _ and -, and none of "
+                    f"{', '.join(RESERVED)}, which are special pieces."
+                )
         self.require(*self.tested, keys=("data.src", "data.tgt"))
         if self.pivot is not None:
             self.require(self.tested[0], self.pivot, keys=("data.src", "data.pivot"))

@@ -24,6 +24,7 @@ from triptych.data.pairs import TRAIN, VALIDATION
 from triptych.data.text_reader import read_splits, test_sets
 from triptych.errors import UserError
 from triptych.files import replacing
+from triptych.ranges import Count, Factor
 
 LANGUAGES = ("en", "de", "fr", "cs")
 
@@ -76,8 +77,8 @@ class Multi30k(Corpus):
         url: str,
         cache: str,
         test: Sequence[str],
-        max_length: int | None,
-        max_length_ratio: float | None,
+        max_length: Count | None,
+        max_length_ratio: Factor | None,
         directions: Sequence[str] | None,
         pivot: str | None,
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key

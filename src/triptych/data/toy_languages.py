@@ -17,6 +17,7 @@ from triptych.data.toy_grammar import render, write_english
 from triptych.data.toy_invented import OVS, SOV
 from triptych.data.toy_structure import Sentence
 from triptych.errors import UserError, require_at_least
+from triptych.ranges import Count, Factor, Seed, Sentences
 
 LANGUAGES: dict[str, Callable[[Sentence], str]] = {
     "en": write_english,
@@ -45,16 +46,16 @@ class ToyLanguages(Corpus):
     def __init__(
         self,
         *,
-        seed: int,
+        seed: Seed,
         src: str,
         tgt: str,
         directions: Sequence[str] | None,
         pivot: str | None,
-        train: int,
-        validation: int,
-        test: int,
-        max_length: int | None,
-        max_length_ratio: float | None,
+        train: Sentences,
+        validation: Sentences,
+        test: Sentences,
+        max_length: Count | None,
+        max_length_ratio: Factor | None,
     ) -> None:
         chosen = Directions.of(directions, src, tgt, pivot)
         for language in chosen.languages:

@@ -20,6 +20,7 @@ from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.choices import EXACT, FIRST, TUNED
 from triptych.errors import UserError
+from triptych.ranges import Beam, Factor, Length
 
 
 class Search:
@@ -53,13 +54,13 @@ class Search:
     def __init__(
         self,
         *,
-        beam_size: int,
-        length_penalty: float | str,
-        max_length_ratio: float,
-        max_length_extra: int,
-        min_length: int,
+        beam_size: Beam,
+        length_penalty: Factor | str,
+        max_length_ratio: Factor,
+        max_length_extra: Length,
+        min_length: Length,
         stop: str,
-        n_best: int,
+        n_best: Beam,
     ) -> None:
         _require_beam(beam_size, n_best)
         valid_penalty = length_penalty == TUNED or _is_non_negative(length_penalty)

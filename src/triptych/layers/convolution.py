@@ -20,6 +20,7 @@ from triptych.kernels.dropout import Dropout
 from triptych.layers.encoder_decoder import Encoder, Memory
 from triptych.layers.positions import Positions
 from triptych.layers.sequence_layout import SequenceLayout
+from triptych.ranges import Probability, Size
 
 EMBEDDING_STD = 0.1
 """Standard deviation of embeddings and of positions at the beginning (section 3.5)."""
@@ -41,12 +42,12 @@ class ConvolutionConfig:
         UserError: a value that is not allowed.
     """
 
-    embedding_size: int
-    hidden_size: int
-    kernel_size: int
+    embedding_size: Size
+    hidden_size: Size
+    kernel_size: Size
     positions: str
-    max_length: int
-    dropout: float
+    max_length: Size
+    dropout: Probability
 
     def __post_init__(self) -> None:
         require_one_of(("learned", "none"), "model", positions=self.positions)

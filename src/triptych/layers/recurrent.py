@@ -19,6 +19,7 @@ from triptych.kernels.lstm import sentences
 from triptych.kernels.precision import fused_precision
 from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
 from triptych.layers.sequence_layout import SequenceLayout
+from triptych.ranges import Probability, Size
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W_ih (G * H, I), W_hh (G * H, H), b_ih and b_hh (G * H,) of one direction."""
@@ -46,10 +47,10 @@ class RecurrentConfig:
     """
 
     cell: str
-    embedding_size: int
-    hidden_size: int
+    embedding_size: Size
+    hidden_size: Size
     residual: bool
-    dropout: float
+    dropout: Probability
 
     def __post_init__(self) -> None:
         require_one_of(CELLS, "model", cell=self.cell)

@@ -24,6 +24,7 @@ from triptych.layers.recurrent_blocks import RecurrentBlockConfig, RecurrentDeco
 from triptych.layers.recurrent_stack import as_tensor, layer_states
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import NORMS, AttentionConfig
+from triptych.ranges import Layers, Probability, Size
 
 
 class RecurrentBlockEncoder(Encoder):
@@ -85,10 +86,10 @@ class RecurrentBlockDecoder(Decoder):
         self,
         config: RecurrentBlockConfig,
         *,
-        num_layers: int,
+        num_layers: Layers,
         attention_layers: str,
-        num_heads: int,
-        attention_dropout: float,
+        num_heads: Size,
+        attention_dropout: Probability,
         encoder: Encoder,
     ) -> None:
         super().__init__()

@@ -32,6 +32,7 @@ from triptych.layers.initialization import init_linear
 from triptych.layers.recurrent import CELLS, RecurrentLayer
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import NORMS, AttentionConfig, FeedForwardConfig
+from triptych.ranges import Probability, Size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +52,11 @@ class RecurrentBlockConfig(FeedForwardConfig):
     """
 
     cell: str
-    hidden_size: int
+    hidden_size: Size
     residual: bool
     norm: str
     feed_forward: bool
-    dropout: float
+    dropout: Probability
 
     def __post_init__(self) -> None:
         super().__post_init__()

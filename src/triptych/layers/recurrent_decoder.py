@@ -24,6 +24,7 @@ from triptych.layers.recurrent import RecurrentConfig, Weights, init_gates
 from triptych.layers.recurrent_stack import RecurrentStack, as_tensor, layer_states
 from triptych.layers.rnn_attention import SCORES, AttendedMemory, RNNAttention, check_attention
 from triptych.layers.sequence_layout import SequenceLayout
+from triptych.ranges import Layers
 
 
 class Loop(NamedTuple):
@@ -83,7 +84,7 @@ class RecurrentDecoder(RecurrentStack, Decoder):
         self,
         config: RecurrentConfig,
         *,
-        num_layers: int,
+        num_layers: Layers,
         attention: str,
         score: str | None,
         attention_layer: str,

@@ -22,6 +22,7 @@ from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
 from triptych.layers.kv_cache import KVCache, see_newest
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import NORMS, TransformerConfig
+from triptych.ranges import Layers
 
 
 class Blocks(nn.Module):
@@ -39,7 +40,7 @@ class Blocks(nn.Module):
         self,
         config: TransformerConfig,
         *,
-        num_layers: int,
+        num_layers: Layers,
         attention: str,
         memory_size: int | None = None,
         input: TransformerInput | None = None,
@@ -157,7 +158,7 @@ class TransformerDecoder(CausalBlocks, Decoder):
         self,
         config: TransformerConfig,
         *,
-        num_layers: int,
+        num_layers: Layers,
         encoder: Encoder,
         input: TransformerInput | None = None,
     ) -> None:

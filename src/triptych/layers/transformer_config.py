@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.layers.positions import POSITIONS
+from triptych.ranges import Probability, Size
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm, "none": nn.Identity}
@@ -31,12 +32,12 @@ class AttentionConfig:
         UserError: a value that is not allowed, or sizes that do not fit together.
     """
 
-    d_model: int
-    num_heads: int
-    d_k: int | None
-    d_v: int | None
+    d_model: Size
+    num_heads: Size
+    d_k: Size | None
+    d_v: Size | None
     bias: bool
-    attention_dropout: float
+    attention_dropout: Probability
 
     def __post_init__(self) -> None:
         require_at_least(1, "model", d_model=self.d_model, num_heads=self.num_heads, d_k=self.d_k, d_v=self.d_v)
@@ -71,11 +72,11 @@ class FeedForwardConfig:
         UserError: a value that is not allowed.
     """
 
-    d_model: int
-    d_ff: int
+    d_model: Size
+    d_ff: Size
     activation: str
     bias: bool
-    activation_dropout: float
+    activation_dropout: Probability
 
     def __post_init__(self) -> None:
         require_one_of(ACTIVATIONS, "model", activation=self.activation)
@@ -107,9 +108,9 @@ class TransformerConfig(AttentionConfig, FeedForwardConfig):
     norm: str
     norm_position: str
     positions: str
-    max_length: int
-    dropout: float
-    embedding_dropout: float
+    max_length: Size
+    dropout: Probability
+    embedding_dropout: Probability
 
     def __post_init__(self) -> None:
         AttentionConfig.__post_init__(self)

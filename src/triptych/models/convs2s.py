@@ -33,6 +33,7 @@ from triptych.layers.convolution import ConvolutionalEncoder, ConvolutionConfig
 from triptych.layers.convolution_decoder import ConvolutionalDecoder
 from triptych.layers.embedding import TiedEmbeddings
 from triptych.models.encoder_decoder import EncoderDecoder
+from triptych.ranges import Layers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +46,8 @@ class ConvS2SConfig(ConvolutionConfig):
         tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
     """
 
-    encoder_layers: int
-    decoder_layers: int
+    encoder_layers: Layers
+    decoder_layers: Layers
     tying: str
 
     def __post_init__(self) -> None:

@@ -37,6 +37,7 @@ from triptych.layers.recording import record_attention
 from triptych.layers.sequence_layout import SequenceLayout, indices_where, wide
 from triptych.layers.transformer import CausalBlocks
 from triptych.layers.transformer_config import TransformerConfig
+from triptych.ranges import Layers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class LM4MTConfig(TransformerConfig):
         tying: as in ``TiedEmbeddings``. There is one embedding, so ``decoder`` and ``three_way`` are the same.
     """
 
-    num_layers: int
+    num_layers: Layers
     language_tags: bool
     source_attention: str
     tying: str

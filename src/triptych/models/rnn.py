@@ -64,6 +64,7 @@ from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder
 from triptych.layers.recurrent_decoder import RecurrentDecoder
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.models.encoder_decoder import Embedded, EncoderDecoder
+from triptych.ranges import Layers, Probability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +79,8 @@ class RNNConfig(RecurrentConfig):
         tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
     """
 
-    encoder_layers: int
-    decoder_layers: int
+    encoder_layers: Layers
+    decoder_layers: Layers
     bidirectional: str
     attention: str
     score: str | None
@@ -154,9 +155,9 @@ class OuterDropoutRNN(RNN):
         config: RNNConfig,
         vocabulary: Vocabulary,
         *,
-        source_dropout: float,
-        memory_dropout: float,
-        output_dropout: float,
+        source_dropout: Probability,
+        memory_dropout: Probability,
+        output_dropout: Probability,
     ) -> None:
         super().__init__(config, vocabulary)
         require_probability("model", source_dropout=source_dropout, memory_dropout=memory_dropout)

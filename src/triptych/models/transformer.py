@@ -31,6 +31,7 @@ from triptych.layers.embedding import TiedEmbeddings, TransformerInput
 from triptych.layers.transformer import TransformerDecoder, TransformerEncoder
 from triptych.layers.transformer_config import TransformerConfig
 from triptych.models.encoder_decoder import EncoderDecoder
+from triptych.ranges import Layers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +44,8 @@ class EncoderDecoderConfig(TransformerConfig):
         tying: which vocabulary matrices are one, see ``TiedEmbeddings``.
     """
 
-    encoder_layers: int
-    decoder_layers: int
+    encoder_layers: Layers
+    decoder_layers: Layers
     tying: str
 
     def __post_init__(self) -> None:

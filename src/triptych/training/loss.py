@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from triptych.contract.batch import Prediction
 from triptych.errors import require_one_of, require_probability
 from triptych.kernels.linear_cross_entropy import LinearCrossEntropy, accumulation_dtype
+from triptych.ranges import Probability
 
 
 @dataclass
@@ -52,7 +53,7 @@ class TranslationLoss(nn.Module):
         UserError: a smoothing outside [0, 1), or an unknown mean.
     """
 
-    def __init__(self, *, label_smoothing: float, mean: str, autoencode: Callable[[float], float]) -> None:
+    def __init__(self, *, label_smoothing: Probability, mean: str, autoencode: Callable[[float], float]) -> None:
         super().__init__()
         require_probability("loss", label_smoothing=label_smoothing)
         require_one_of(("terms", "sequence"), "loss", mean=mean)

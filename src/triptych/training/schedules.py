@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triptych.errors import UserError, require_at_least
+from triptych.ranges import NonNegative, Share, Size, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +24,9 @@ class Noam:
         UserError: ``factor`` or ``warmup`` is negative, or ``d_model`` less than 1.
     """
 
-    factor: float
-    d_model: int
-    warmup: int
+    factor: NonNegative
+    d_model: Size
+    warmup: Whole
 
     def __post_init__(self) -> None:
         require_at_least(0, "optimizer.schedule", factor=self.factor, warmup=self.warmup)
@@ -48,8 +49,8 @@ class InverseSquareRoot:
         UserError: an argument is negative.
     """
 
-    peak: float
-    warmup: int
+    peak: NonNegative
+    warmup: Whole
 
     def __post_init__(self) -> None:
         require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup)
@@ -73,9 +74,9 @@ class Cosine:
         UserError: an argument is negative.
     """
 
-    peak: float
-    floor: float
-    warmup: int
+    peak: NonNegative
+    floor: NonNegative
+    warmup: Whole
 
     def __post_init__(self) -> None:
         require_at_least(0, "optimizer.schedule", peak=self.peak, floor=self.floor, warmup=self.warmup)
@@ -100,8 +101,8 @@ class Constant:
         UserError: an argument is negative.
     """
 
-    peak: float
-    warmup: int
+    peak: NonNegative
+    warmup: Whole
 
     def __post_init__(self) -> None:
         require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup)
@@ -132,9 +133,9 @@ class Cooldown:
         UserError: an argument is negative, or ``cooldown`` above 1.
     """
 
-    peak: float
-    warmup: int
-    cooldown: float
+    peak: NonNegative
+    warmup: Whole
+    cooldown: Share
 
     def __post_init__(self) -> None:
         require_at_least(0, "optimizer.schedule", peak=self.peak, warmup=self.warmup, cooldown=self.cooldown)
@@ -210,7 +211,7 @@ class Decayed(Piecewise):
         UserError: ``alpha`` or ``beta`` lies outside [0, 1].
     """
 
-    def __init__(self, *, alpha: float, beta: float) -> None:
+    def __init__(self, *, alpha: Share, beta: Share) -> None:
         for key, value in (("alpha", alpha), ("beta", beta)):
             if not 0 <= value <= 1:
                 raise UserError(f"loss.autoencode.{key}={value} must lie between 0 and 1.")

@@ -20,10 +20,15 @@ def hashes(*overrides: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    "override", ["name=x", "output=x", "cache=x", "logger=wandb", "+data.dir=x", "hydra.verbose=true", "+scale.new=1"]
+    "override", ["name=x", "output=x", "cache=x", "logger=wandb", "study.name=x", "hydra.verbose=true", "+scale.new=1"]
 )
 def test_what_computes_the_same_is_the_same_run(override: str) -> None:
     assert hashes(override) == hashes()
+
+
+def test_where_text_lies_does_not_identify_it() -> None:
+    text = ["data=text", "data.src=en", "data.tgt=fr"]
+    assert hashes(*text, "data.dir=x") == hashes(*text, "data.dir=y")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""Sections of conf/train.yaml that no constructor takes: their keys, types and ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from omegaconf import MISSING
+
+from triptych.ranges import Count, NonNegative, Range, Tokens, Whole
+
+
+@dataclass
+class Budget:
+    """Length of training, given in exactly one unit; the others are None.
+
+    Attributes:
+        steps: optimizer steps.
+        epochs: passes over the training set.
+        tokens: source and target tokens, without padding.
+        flops: floating-point operations of training, forward and backward.
+    """
+
+    steps: int | None = None
+    epochs: int | None = None
+    tokens: int | None = None
+    flops: float | None = None
+
+
+@dataclass
+class BatchSize:
+    """Padded tokens in a batch, on its larger side, and number of batches for one optimizer step."""
+
+    tokens: Tokens = MISSING
+    accumulate: Count = MISSING
+
+
+@dataclass
+class Validation:
+    """Optimizer steps between validations, validations between BLEU scores, and how the latter are decoded."""
+
+    every: Tokens = MISSING
+    bleu_every: Tokens = MISSING
+    samples: Whole = MISSING
+    search: Any = MISSING
+
+
+@dataclass
+class Checkpoint:
+    """Measure of the best checkpoint (``loss`` or ``bleu``); number of the last ones to average and to keep."""
+
+    monitor: str = MISSING
+    average: Count = MISSING
+    keep: Count = MISSING
+
+
+@dataclass
+class Strategy:
+    """Devices, and what they compute with; Lightning's names, but for ``compile``, ``kernels`` and ``workers``."""
+
+    accelerator: str = MISSING
+    devices: Annotated[int, Range(1, 4096)] = MISSING
+    num_nodes: Annotated[int, Range(1, 4096)] = MISSING
+    strategy: str = MISSING
+    precision: int | str = MISSING
+    compile: bool | None = MISSING
+    kernels: str = MISSING
+    workers: Annotated[int, Range(0, 256)] = MISSING
+
+
+@dataclass
+class Optimizer:
+    """The optimizer without its parameters, its weight decay on matrices, and the learning rate by step."""
+
+    optimizer: Any = MISSING
+    weight_decay: NonNegative = MISSING
+    schedule: Any = MISSING

@@ -1,0 +1,52 @@
+"""Ranges of numbers as annotations: a constructor's ``beam_size: Beam`` says what its key in the configuration may be.
+
+``config/types.py`` reads them. Bounds that no sensible value reaches are there against slips of the keyboard: a beam of
+a billion would ask for terabytes, and a billion layers would never be built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``, both included unless ``below`` leaves out the upper one."""
+
+    low: float
+    high: float
+    below: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value and (value < self.high if self.below else value <= self.high)
+
+    def __str__(self) -> str:
+        upper = (
+            f" and {'below' if self.below else 'at most'} {self.high:,}"
+            if self.high != LARGEST and self.high < 1e18
+            else ""
+        )
+        return f"of at least {self.low:,}{upper}"
+
+
+Count = Annotated[int, Range(1, LARGEST)]
+Whole = Annotated[int, Range(0, LARGEST)]
+Tokens = Annotated[int, Range(1, 2**63 - 1)]
+Size = Annotated[int, Range(1, 2**24)]
+"""Features of a vector, heads, positions."""
+Layers = Annotated[int, Range(1, 1_000)]
+Sentences = Annotated[int, Range(1, 10_000_000)]
+"""Sentence pairs of a split that is generated in memory."""
+Pieces = Annotated[int, Range(1, 10_000_000)]
+Seed = Annotated[int, Range(0, 2**32 - 1)]
+Beam = Annotated[int, Range(1, 10_000)]
+Length = Annotated[int, Range(0, 100_000)]
+"""Tokens of a translation."""
+Factor = Annotated[float, Range(0, 100)]
+NonNegative = Annotated[float, Range(0, 1e30)]
+Positive = Annotated[float, Range(1e-9, 1e30)]
+Probability = Annotated[float, Range(0, 1, below=True)]
+Share = Annotated[float, Range(0, 1)]

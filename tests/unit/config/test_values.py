@@ -1,0 +1,137 @@
+"""Values that no configuration can mean are named before anything is built: by type, by range, and by unknown key."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import compose_train
+from omegaconf import DictConfig, ListConfig, OmegaConf
+
+from triptych.config.composition import compose_run, compose_unchecked
+from triptych.config.explanations import explain
+from triptych.config.validation import check
+from triptych.errors import UserError
+
+BAD_VALUES: dict[str, Any] = {
+    "wrong type": "abc",
+    "null": None,
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "negative": -1,
+    "huge": 10**12,
+    "empty": "",
+    "a list": [1],
+    "a mapping": {"a": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("+unknown=1", "unknown is no configuration key"),
+        ("+nogroup=rnn", "nogroup is no configuration key"),
+        ("+budget.step=1", "budget.step is no configuration key; did you mean budget.steps?"),
+        ("+model.num_head=2", "did you mean model.num_heads?"),
+        ("+strategy.worker=2", "did you mean strategy.workers?"),
+        ("+optimizer.optimizer.lr=5", "optimizer.optimizer.lr is set by optimizer.schedule; use that key."),
+        ("optimizer.weight_decay=-1", "optimizer.weight_decay=-1 must be a number of at least 0."),
+        ("optimizer.weight_decay=abc", "optimizer.weight_decay=abc must be a number."),
+        ("seed=4294967296", "seed=4294967296 must be an integer of at least 0 and at most 4,294,967,295."),
+        ("trainer.gradient_clip_val=nan", "trainer.gradient_clip_val=nan is no finite number"),
+        ("tokenizer.vocab_size=1099511627776", "at most 10,000,000"),
+        ("strategy.workers=abc", "strategy.workers=abc must be an integer."),
+        ("loss.autoencode=null", "loss.autoencode=null must be a section with a _target_."),
+        ("loss.autoencode.points=[[0,nan]]", "loss.autoencode.points[0][1]=nan is no finite number"),
+        ("search.length_penalty=1000", "search.length_penalty=1000 must be a number of at least 0 and at most 100"),
+        ("search.beam_size=1000000000", "at most 10,000"),
+        ("search.max_length_ratio=1e30", "at most 100"),
+        ("model._target_=nope", "model._target_=nope cannot be imported"),
+        ("model._target_=triptych.__version__", "is no class or function"),
+        ("+_target_=nope", "_target_ is no configuration key"),
+        ("model.encoder_layers=1000000000", "at most 1,000"),
+        ("model.d_ff=16777216", "GiB"),
+        ("~model", "model"),
+    ],
+)
+def test_it_is_named_in_one_sentence(override: str, said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        compose_run(["scale=smoke", "model=transformer_base", override])
+    assert said in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_model_that_is_no_option_is_refused_before_training() -> None:
+    """It failed after training, when its result was to be named."""
+    model = "triptych.models.transformer.Transformer"
+    with pytest.raises(UserError, match="model must be an option"):
+        compose_run(["scale=smoke", "~model", f"+model._target_={model}"])
+
+
+@pytest.mark.parametrize("path", ["/tmp/l'été", "/tmp/a=b", "/tmp/日本", "/tmp/plain", "~/here", "a b"])
+def test_paths_may_have_any_letters(path: str) -> None:
+    assert compose_unchecked([f"output={path}", f"cache={path}"]).config.output == path
+
+
+def leaves(config: Any, prefix: str = "") -> Iterator[str]:
+    """Give the keys of a configuration, those of lists as a whole."""
+    for name in map(str, config):
+        value = config._get_node(name)
+        if isinstance(value, DictConfig) and not value._is_interpolation() and len(value):
+            yield from leaves(value, f"{prefix}{name}.")
+        elif name != "_target_":
+            yield f"{prefix}{name}"
+
+
+def faults(*overrides: str) -> list[tuple[str, str, Any]]:
+    """Give every key of a configuration with each value that it may not have."""
+    return [(key, kind, value) for key in leaves(compose_train(*overrides)) for kind, value in BAD_VALUES.items()]
+
+
+def fault_of(key: str, value: Any, *overrides: str) -> str | None:
+    """Check a configuration with one value replaced; return what is wrong with how that ended."""
+    config = compose_train(*overrides)
+    try:
+        OmegaConf.update(config, key, OmegaConf.create(value) if isinstance(value, dict | list) else value, merge=False)
+        check(config)
+        OmegaConf.resolve(config)
+    except Exception as error:
+        sentence = explain(error)
+        if sentence is None:
+            return f"{type(error).__name__}: {error}"
+        return None if len(sentence.splitlines()) == 1 else f"several lines: {sentence}"
+    found = OmegaConf.select(config, key)
+    plain = OmegaConf.to_container(found) if isinstance(found, DictConfig | ListConfig) else found
+    return None if plain == value or str(plain) == str(value) else f"became {plain}"
+
+
+def test_a_sample_of_all_keys_with_values_that_they_cannot_have() -> None:
+    cases = random.Random(25).sample(faults("scale=smoke", "loss=decayed", "model=lm4mt"), 60)
+    wrong = [
+        f"{key} ({kind}): {found}"
+        for key, kind, value in cases
+        if (found := fault_of(key, value, "scale=smoke", "loss=decayed", "model=lm4mt"))
+    ]
+    assert not wrong
+
+
+SETTINGS = [
+    ["model=rnn", "optimizer=noam", "tokenizer=unigram", "data=toy_zipf"],
+    ["model=transformer", "optimizer=cooldown", "tokenizer=char", "data=toy_languages", "tokenizer.joint=true"],
+    ["model=lm4mt", "loss=autoencode", "optimizer=inverse_sqrt", "callbacks=[early_stopping]"],
+    ["model=convs2s", "optimizer=constant", "data=text", "data.src=en", "data.tgt=fr", "logger=tensorboard"],
+    ["model=hybrid", "search=greedy", "data=multi30k", "match=parameters", "metric=[comet]"],
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("overrides", SETTINGS, ids=lambda given: given[0])
+def test_all_keys_with_values_that_they_cannot_have(overrides: list[str]) -> None:
+    wrong = [
+        f"{key} ({kind}): {found}"
+        for key, kind, value in faults("scale=smoke", *overrides)
+        if (found := fault_of(key, value, "scale=smoke", *overrides))
+    ]
+    assert not wrong
