@@ -42,9 +42,10 @@ def _evaluate_split(config: DictConfig) -> None:
         return
     found = evaluate_run(run, config.split, config.search, config.metric, config.search_tokens)
     _print_translated(found.split, found.scores, found.metrics)
-    print_fitted(f"translations: {found.translations}")
-    sources = found.translations.with_suffix(".src.txt")
-    show_next(after_translating(config.run, first_line(str(sources))))
+    if found.translations is not None:
+        print_fitted(f"translations: {found.translations}")
+        sources = found.translations.with_suffix(".src.txt")
+        show_next(after_translating(config.run, first_line(str(sources))))
 
 
 def _evaluate_files(config: DictConfig) -> None:

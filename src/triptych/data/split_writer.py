@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 import numpy as np
 from filelock import FileLock
@@ -23,6 +23,7 @@ from triptych.data.ragged_array import RaggedArray
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
 from triptych.files import replacing
+from triptych.stored import read_json
 
 FILE_PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
 """Extensions of the files of a split."""
@@ -90,6 +91,14 @@ def encode_split(
     return {reason: progress[reason] for reason in ("length", "ratio")}
 
 
+class _Progress(TypedDict):
+    done: int
+    sizes: dict[str, int]
+    pieces: list[int]
+    length: int
+    ratio: int
+
+
 class _SplitWriter:
     """Open the files of a split at the point that the journal records, and append blocks to them.
 
@@ -111,9 +120,10 @@ class _SplitWriter:
     def _load_or_start(self, paths: dict[str, Path]) -> dict[str, Any]:
         """Load the journal, or start empty files if there is none or if the files are shorter than it says."""
         if self._journal.exists():
-            progress = json.loads(self._journal.read_text())
-            if all(path.stat().st_size >= progress["sizes"][part] for part, path in paths.items()):
-                return progress
+            with suppress(OSError, UserError, KeyError):  # damaged: everything is encoded again
+                progress: dict[str, Any] = read_json(self._journal, _Progress, "delete it")
+                if all(path.stat().st_size >= progress["sizes"][part] for part, path in paths.items()):
+                    return progress
         for part, path in paths.items():
             path.write_bytes(np.zeros(1, "<i8").tobytes() if part.endswith("offsets") else b"")
         sizes = {part: path.stat().st_size for part, path in paths.items()}

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,23 @@ from triptych.data.pairs import TRAIN, Section
 from triptych.data.ragged_array import RaggedArray, take_slices
 from triptych.data.split_writer import build_folder_once, encode_split
 from triptych.data.tokenizer import Tokenizer
+from triptych.stored import checksums, read_json, require_checksums
 
-_FORMAT = 2
+_FORMAT = 3
 """Version of the stored ids; a new version makes every corpus be encoded again."""
+
+REMEDY = "delete the folder that it is in: it is made again"
+
+
+class _Meta(TypedDict):
+    """meta.json: the limits that training pairs had, what they dropped, how ids are stored, and all checksums."""
+
+    max_length: int | None
+    max_length_ratio: float | None
+    dropped: dict[str, dict[str, int]]
+    dtypes: dict[str, str]
+    files: dict[str, list[int]]
+
 
 SPECIAL_TOKENS = np.array([1, 2], np.int32)
 """(2,) number of special tokens that ``Batch`` adds to a source (its end) and to a target (its beginning and end)."""
@@ -47,7 +62,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, name: str, tags: Mapping[int, LanguageTags]) -> None:
-        meta = json.loads((folder / "meta.json").read_text())
+        meta = read_json(folder / "meta.json", _Meta, REMEDY)
         self.name = name
         self.max_length: int | None = meta["max_length"]
         self.max_length_ratio: float | None = meta["max_length_ratio"]
@@ -136,8 +151,12 @@ def prepare(
             for name, pairs in corpus.splits.items():
                 limits = (max_length, max_length_ratio) if name == TRAIN else (None, None)
                 dropped[name] = encode_split(unfinished, name, pairs, tokenizer, dtypes, *limits)
-            meta = {"max_length": max_length, "max_length_ratio": max_length_ratio, "dropped": dropped}
+            for journal in unfinished.glob("*.journal"):
+                journal.unlink()
+            files = checksums(unfinished)
+            meta = {"max_length": max_length, "max_length_ratio": max_length_ratio, "dropped": dropped, "files": files}
             (unfinished / "meta.json").write_text(json.dumps({**meta, "dtypes": dtypes}))
+    require_checksums(folder, read_json(folder / "meta.json", _Meta, REMEDY)["files"], REMEDY)
     return {name: Store(folder, name, _tags_by_start(corpus, tokenizer, name)) for name in corpus.splits}
 
 

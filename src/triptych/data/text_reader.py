@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import TypedDict
 
 from triptych.contract.vocabulary import SIDES
 from triptych.data.directions import Direction, Directions
@@ -19,11 +20,20 @@ from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import ConcatenatedLines, LineFile, LineWriter, read_lines
 from triptych.errors import UserError
 from triptych.files import replacing
+from triptych.stored import checksums, read_json, require_checksums
 
-_FORMAT = 1
+_FORMAT = 2
 """Version of the checked text in the cache; a new version makes every file be read and checked again."""
+REMEDY = "delete the folder that it is in: it is made again"
 _BLOCK_PAIRS = 10_000
 """Number of pairs checked and written at a time."""
+
+
+class _Counts(TypedDict):
+    """counts.json: pairs that were read, pairs with an empty side, and the checksums of the files beside it."""
+
+    counts: list[int]
+    files: dict[str, list[int]]
 
 
 Source = str | Sequence[str]
@@ -123,7 +133,9 @@ def read_split(
     src, tgt = files_of(folder, source, direction)
     drop_empty = name == TRAIN or held_out is not None
     stored = store_text((src, tgt), cache, drop_empty=drop_empty, held_out=held_out)
-    total, empty = json.loads((stored / "counts.json").read_text())
+    counted = read_json(stored / "counts.json", _Counts, REMEDY)
+    require_checksums(stored, counted["files"], REMEDY)
+    total, empty = counted["counts"]
     said = " (held out of training)" if held_out is not None and held_out.validation else ""
     report.append(f"{name}: {total:,} pairs read from {src.name} and {tgt.name}{said}")
     if empty:
@@ -158,7 +170,7 @@ def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool, held_
                     writer.add(side)
             for writer in writers:
                 writer.close()
-            (temporary / "counts.json").write_text(json.dumps(counts))
+            (temporary / "counts.json").write_text(json.dumps({"counts": counts, "files": checksums(temporary)}))
     return folder
 
 

@@ -14,22 +14,23 @@ SentencePiece's symbol for a space, is decoded as a space.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 import sentencepiece
 
-from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK, LanguageTags, Vocabulary
+from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, LanguageTags, Vocabulary
 from triptych.data.bpe_dropout import BpeDropout
+from triptych.data.sentencepiece_training import train_model
 from triptych.data.text_file import digest_lines
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.files import replacing
+from triptych.ranges import Count, Pieces, Positive, Probability
+from triptych.stored import DamagedFile, check_shape, read_bytes, read_json
 
 SRC_TAG, TGT_TAG = 4, 5
 """Ids of the first two language tags in every vocabulary. With one direction: the source's and the target's."""
@@ -39,6 +40,9 @@ OWN = "own"
 """What stands for the algorithm of a model that the user has trained (``own_tokenizer``)."""
 
 _SETTINGS_FILE = "tokenizer.json"
+_DIGESTS = "models"
+"""Key of the hashes of the models in the file of settings. Tokenizers of older versions lack it."""
+REMEDY = "put the tokenizer of the run back; one in the cache can be deleted, and is trained again"
 
 
 class ParallelText(Protocol):
@@ -177,7 +181,8 @@ class Tokenizer:
             with replacing(folder / f"{name}.model") as path:
                 path.write_bytes(model)
         with replacing(folder / _SETTINGS_FILE) as path:
-            path.write_text(json.dumps(asdict(self._settings), indent=2) + "\n", encoding="utf-8")
+            stored = {**asdict(self._settings), _DIGESTS: {name: _digest(one) for name, one in self._models.items()}}
+            path.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Tokenizer:
@@ -186,17 +191,25 @@ class Tokenizer:
         Raises:
             UserError: the folder holds no tokenizer, or one of another version of triptych.
         """
+        if not (folder / _SETTINGS_FILE).exists():
+            raise UserError(f"'{folder}' holds no tokenizer: {_SETTINGS_FILE} is missing.")
         try:
-            stored = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
-            settings = TokenizerSettings(**{**_renamed(stored), "languages": tuple(stored["languages"])})
+            stored = _renamed(read_json(folder / _SETTINGS_FILE, dict[str, Any], REMEDY))
+            check_shape(stored, TokenizerSettings)
+            known = {field.name: stored[field.name] for field in fields(TokenizerSettings)}
+            settings = TokenizerSettings(**{**known, "languages": tuple(stored["languages"])})
             names = ("joint",) if settings.joint else SIDES
-            return cls(settings, {name: (folder / f"{name}.model").read_bytes() for name in names})
-        except FileNotFoundError as error:
-            raise UserError(f"'{folder}' holds no tokenizer: {Path(error.filename).name} is missing.") from error
-        except TypeError as error:
-            raise UserError(
-                f"'{folder}' was written by another version of triptych; load it with that version."
-            ) from error
+            models = {name: read_bytes(folder / f"{name}.model", REMEDY) for name in names}
+            for name, model in models.items():
+                if stored.get(_DIGESTS, {}).get(name, _digest(model)) != _digest(model):
+                    raise DamagedFile(folder / f"{name}.model", "its checksum is wrong", REMEDY)
+            return cls(settings, models)
+        except (ValueError, AttributeError, TypeError, RuntimeError) as error:  # the last one is SentencePiece's
+            raise DamagedFile(folder, error, f"it may be of another version of triptych; {REMEDY}") from error
+
+
+def _digest(model: bytes) -> str:
+    return hashlib.sha256(model).hexdigest()
 
 
 def _renamed(stored: dict[str, Any]) -> dict[str, Any]:
@@ -237,10 +250,10 @@ class SentencePieceTrainer:
         algorithm: str,
         joint: bool,
         byte_fallback: bool,
-        train_lines: int | None,
-        vocab_size: int | None = None,
-        bpe_dropout: float = 0.0,
-        unigram_alpha: float | None = None,
+        train_lines: Count | None,
+        vocab_size: Pieces | None = None,
+        bpe_dropout: Probability = 0.0,
+        unigram_alpha: Positive | None = None,
     ) -> None:
         require_one_of(ALGORITHMS, "tokenizer", algorithm=algorithm)
         if algorithm == "char" and vocab_size is not None:
@@ -275,7 +288,16 @@ class SentencePieceTrainer:
         if not folder.exists():
             sides = {"src": self._select_lines(src), "tgt": self._select_lines(tgt)}
             texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
-            models = {name: self._train(lines, corpus.languages) for name, lines in texts.items()}
+            models = {
+                name: train_model(
+                    lines,
+                    corpus.languages,
+                    algorithm=self.algorithm,
+                    vocab_size=self.vocab_size,
+                    byte_fallback=self.byte_fallback,
+                )
+                for name, lines in texts.items()
+            }
             settings = TokenizerSettings(
                 name=self._name(models),
                 algorithm=self.algorithm,
@@ -304,42 +326,3 @@ class SentencePieceTrainer:
     def _name(self, models: Mapping[str, bytes]) -> str:
         sizes = [sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size() for model in models.values()]
         return f"{self.algorithm}-{'joint' if self.joint else 'separate'}-{'+'.join(map(str, dict.fromkeys(sizes)))}"
-
-    def _train(self, lines: Sequence[str], languages: tuple[str, ...]) -> bytes:
-        model = io.BytesIO()
-        size = {"use_all_vocab": True} if self.vocab_size is None else {"vocab_size": self.vocab_size}
-        try:
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(lines),
-                model_writer=model,
-                model_type=self.algorithm,
-                **size,
-                byte_fallback=self.byte_fallback,
-                pad_id=PAD,
-                unk_id=UNK,
-                bos_id=BOS,
-                eos_id=EOS,
-                control_symbols=[f"<{language}>" for language in languages],
-                normalization_rule_name="identity",
-                remove_extra_whitespaces=False,
-                character_coverage=1.0,
-                # SentencePiece silently skips longer lines, and rejects a value below 10.
-                max_sentence_length=max(10, 1 + max(len(line.encode()) for line in lines)),
-                # Fixed, because the unigram model depends on how the text is divided among threads.
-                num_threads=4,
-                minloglevel=2,
-            )
-        except RuntimeError as error:
-            raise self._explain(str(error)) from error
-        return model.getvalue()
-
-    def _explain(self, message: str) -> Exception:
-        """Turn SentencePiece's error about the vocabulary size into a ``UserError``; keep any other error."""
-        given = f"tokenizer.vocab_size={self.vocab_size}"
-        if match := re.search(r"too high .* <= (\d+)", message):
-            return UserError(f"{given} is more than the training text can fill; at most {match[1]} is allowed.")
-        if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
-            return UserError(
-                f"{given} has no room for every character of the training text; at least {match[1]} is needed."
-            )
-        return RuntimeError(message)

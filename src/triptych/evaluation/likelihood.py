@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from itertools import islice
 
@@ -14,14 +15,15 @@ DECIMALS = 4
 """Decimals of a stored value in nats. Means are computed of the stored values, so that they can be checked."""
 
 
-def split_loss(translator: Translator, corpus: Corpus, split: str, search_tokens: int) -> dict[str, float]:
+def split_loss(translator: Translator, corpus: Corpus, split: str, search_tokens: int) -> dict[str, float | None]:
     """Return ``loss``, the mean negative log-likelihood of a split's target tokens in nats, and its ``perplexity``.
 
-    Every ``</s>`` counts as a token.
+    Every ``</s>`` counts as a token. After a training that diverged, either may be more than a number holds: None.
     """
     nats, tokens = _score_references(translator, corpus.splits[split], corpus.sections[split], search_tokens)
     loss = sum(nats) / tokens
-    return {"loss": loss, "perplexity": math.exp(loss)}
+    perplexity = math.exp(loss) if loss < math.log(sys.float_info.max) else None
+    return {"loss": loss if math.isfinite(loss) else None, "perplexity": perplexity}
 
 
 def sentence_nats(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,15 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.data.contrast import SUITES
 from triptych.data.corpus import Corpus
 from triptych.decoding.choices import EXACT
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 from triptych.evaluation.length_penalty import ChosenSearch, choose_length_penalty
 from triptych.evaluation.metrics import Metric, for_languages
 from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
 from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.runs.run import Run
 from triptych.runs.stored_config import targets_in
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,14 @@ class RunEvaluation:
         split: name of the split.
         scores: as ``test.<split>`` of result.json.
         metrics: what tables call each metric, by the name of its score.
-        translations: path of the translations; references, sources and scores lie beside it.
+        translations: path of the translations; references, sources and scores lie beside it. None if the run's folder
+            cannot be written.
     """
 
     split: str
     scores: dict[str, Any]
     metrics: dict[str, str]
-    translations: Path
+    translations: Path | None
 
 
 def build_metrics(metric: DictConfig) -> dict[str, Metric]:
@@ -123,9 +127,14 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}" + (f".min{how.min_length}" if how.min_length else "")
     stop = "" if how.stop == EXACT else f".{how.stop}"
     name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
-    save_evaluation(found, run.files, name)
+    kept: Path | None = run.files.translations / f"{name}.txt"
+    try:
+        save_evaluation(found, run.files, name)
+    except OSError as error:  # a run that is read-only, or a disk that is full, costs no scores
+        logger.warning("%s: %s; the translations are not kept.", run.files.translations, one_line(error.strerror))
+        kept = None
     names = {key: one.name for key, one in metrics.items()}
-    return RunEvaluation(split, found.scores, names, run.files.translations / f"{name}.txt")
+    return RunEvaluation(split, found.scores, names, kept)
 
 
 def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> dict[str, dict[str, Any]]:

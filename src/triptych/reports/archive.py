@@ -29,6 +29,7 @@ import pandas as pd
 import triptych
 from triptych.errors import UserError
 from triptych.reports.stored_run import StoredRun, TranslatedText
+from triptych.runs.result_file import check_result
 from triptych.sweeps.arms import Arm
 
 ARCHIVE_FORMAT = 1
@@ -143,7 +144,7 @@ class Archive:
             label=stored["label"],
             given_overrides=tuple(stored["overrides"]),
             config=dict(stored["config"]),
-            result=None if stored["result"] is None else dict(stored["result"]),
+            result=None if stored["result"] is None else _checked(stored["result"]),
             archive=self,
             line=number,
         )
@@ -227,6 +228,11 @@ class ArchivedRun(StoredRun):
 
     def text_file(self, test_set: str) -> str:
         return text_file(test_set)
+
+
+def _checked(result: dict[str, Any]) -> dict[str, Any]:
+    check_result(result)
+    return dict(result)
 
 
 def text_file(test_set: str) -> str:

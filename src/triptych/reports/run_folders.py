@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 import pandas as pd
@@ -18,6 +17,8 @@ from triptych.errors import UserError
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.runs.folder import FORMAT, RunFolder
+from triptych.runs.result_file import TRAIN_AGAIN, read_checked
+from triptych.stored import ERRORS, DamagedFile, check_shape, read_json
 
 RUN_FILE = "run.json"
 """The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
@@ -25,6 +26,21 @@ RUN_FILE = "run.json"
 
 SENTENCE_SCORES = ("nats",)
 """Figures of each sentence: ``translations/<test set>.<name>.txt`` has one a line."""
+
+
+class _Started(TypedDict, total=False):
+    """What a report needs of run.json."""
+
+    label: str | None
+    overrides: list[str] | None
+
+
+class _Config(TypedDict, total=False):
+    """What a report needs of config.yaml."""
+
+    seed: int | None
+    data: dict[str, Any] | None
+    study: dict[str, Any] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +126,9 @@ def visible_files(folder: Path, name: str) -> Iterator[Path]:
             yield path
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the object that a JSON file holds, None if there is no such file.
-
-    Raises:
-        UserError: the file is damaged, or holds no object.
-    """
-    return _read_mapping(path, json.loads)
-
-
 def _read_run(home: Path, root: Path) -> FolderRun:
-    started = read_json(home / RUN_FILE)
-    result = read_json(home / "result.json")
+    started = read_json(home / RUN_FILE, dict[str, Any], TRAIN_AGAIN) if (home / RUN_FILE).exists() else None
+    result = read_checked(path, TRAIN_AGAIN) if (path := home / "result.json").exists() else None
     if started is None or started.get("format") != FORMAT:
         version = (started or result or {}).get("version")
         maker = f"triptych {version}" if version else "an earlier version of triptych"
@@ -132,32 +139,31 @@ def _read_run(home: Path, root: Path) -> FolderRun:
     return FolderRun(
         id=home.resolve().name if home == root else home.relative_to(root).as_posix(),
         label=str(started.get("label") or ""),
-        given_overrides=tuple(started.get("overrides") or ()),
-        config=_read_mapping(home / "config.yaml", yaml.safe_load) or {},
+        given_overrides=tuple(read_json(home / RUN_FILE, _Started, TRAIN_AGAIN).get("overrides") or ()),
+        config=_read_config(home / "config.yaml"),
         result=result,
         folder=home,
     )
 
 
-def _read_mapping(path: Path, parse: Any) -> dict[str, Any] | None:
+def _read_config(path: Path) -> dict[str, Any]:
+    """Return the configuration of a run; nothing if it has none, as before it trains."""
     try:
-        content = parse(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        check_shape(content, _Config)
     except FileNotFoundError:
-        return None
-    except (ValueError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"{path} cannot be read ({reason}); delete it and run its training again.") from error
-    if not isinstance(content, dict):
-        raise UserError(f"{path} holds no mapping; delete it and run its training again.")
-    return content
+        return {}
+    except (*ERRORS, yaml.YAMLError) as error:
+        raise DamagedFile(path, error, TRAIN_AGAIN) from error
+    return dict(content)
 
 
 def _read_lines(path: Path) -> list[str]:
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             return file.read().removesuffix("\n").split("\n")
-    except ValueError as error:
-        raise UserError(f"{path} cannot be read ({error}); delete it and run its training again.") from error
+    except ERRORS as error:
+        raise DamagedFile(path, error, TRAIN_AGAIN) from error
 
 
 def trained_runs(rows: Sequence[ArmRow]) -> list[FolderRun]:

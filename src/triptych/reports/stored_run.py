@@ -170,6 +170,7 @@ class StoredRun(ABC):
         """
         logged, curve = self.logged("train/tokens", f"validation/{metric}")
         train = (self.result or {}).get("train") or {}
+        train = train if {"steps", "tokens_src", "tokens_tgt"} <= train.keys() else {}
         total = train["tokens_src"] + train["tokens_tgt"] if train else np.nan
         known = dict(zip(logged["step"], logged["value"], strict=True)) if len(logged) else {}
         if known and train and train["steps"] > max(known):  # the last steps of a training are not logged

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.runs.versions import source_hash
+from triptych.stored import read_json, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,8 @@ FORMAT = 2
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 """Names of the checkpoints that training goes on from: the newest, and the one before it, kept while a run trains."""
 
+RECORD_REMEDY = "train the run again in another output=…"
+METRICS_REMEDY = "delete it, and the report of the run lacks its curve"
 MOST_NAMED = 5
 """Most runs of a folder that a message names."""
 
@@ -137,18 +140,15 @@ def read_record(folder: RunFolder) -> RunRecord:
             f"run={folder.path} was made by triptych {_version_of(folder)}, whose runs this version cannot load; use "
             "that version for it, or train it again."
         )
-    try:
-        stored = json.loads(folder.record.read_text(encoding="utf-8"))
-        if stored["format"] != FORMAT:
-            raise UserError(
-                f"run={folder.path} was made by triptych {stored['version']}, whose runs this version cannot load; use "
-                "that version for it, or train it again."
-            )
-        return RunRecord(**{**stored, "overrides": tuple(stored["overrides"])})
-    except (ValueError, TypeError, KeyError) as error:
+    stored = read_json(folder.record, dict[str, Any], RECORD_REMEDY)
+    if "format" in stored and stored["format"] != FORMAT:
         raise UserError(
-            f"{folder.record} cannot be read ({error}); train the run again in another output=…."
-        ) from error
+            f"run={folder.path} was made by triptych {stored.get('version')}, whose runs this version cannot load; use "
+            "that version for it, or train it again."
+        )
+    stored = read_json(folder.record, RunRecord, RECORD_REMEDY)
+    known = {field.name: stored[field.name] for field in fields(RunRecord)}
+    return RunRecord(**{**known, "overrides": tuple(stored["overrides"])})
 
 
 def _no_run(path: Path) -> str:
@@ -193,9 +193,11 @@ def find_trained(folder: RunFolder, training_hash: str) -> RunFolder | None:
         complete = other.trained.exists() and (other.checkpoints / "best.ckpt").exists()
         if other.path == folder.path or record.training_hash != training_hash or not complete:
             continue
-        trained = json.loads(other.trained.read_text(encoding="utf-8"))
-        if trained["versions"]["source"] == source_hash():
-            return other
+        with contextlib.suppress(UserError):  # a damaged one is no reason not to train
+            trained = read_json(other.trained, dict[str, Any], RECORD_REMEDY)
+            versions = trained.get("versions")
+            if isinstance(versions, dict) and versions.get("source") == source_hash():
+                return other
     return None
 
 
@@ -220,6 +222,6 @@ def read_metrics(folder: RunFolder) -> pd.DataFrame:
     for path in sorted(parts, key=lambda path: int(path.parent.name.split("_")[1])):
         if not path.stat().st_size:
             continue
-        part = pd.read_csv(path)
+        part = read_table(path, METRICS_REMEDY)
         table = pd.concat([table[table["step"] < part["step"].min()] if len(table) else table, part])
     return table.reset_index(drop=True)

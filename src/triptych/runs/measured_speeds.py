@@ -6,13 +6,11 @@ into seconds by these speeds alone.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from triptych.errors import UserError
 from triptych.runs.folder import write_json
+from triptych.stored import DamagedFile, read_json
 
 SPEEDS_FILE = "speeds.json"
 
@@ -48,7 +46,7 @@ class MeasuredSpeeds:
     precision: str
     steps: int
     version: str
-    arms: Mapping[str, ArmSpeed]
+    arms: dict[str, ArmSpeed]
 
     def __str__(self) -> str:
         where = ", ".join(filter(None, (self.device, self.processor, self.precision)))
@@ -69,13 +67,10 @@ def read_speeds(folder: Path) -> MeasuredSpeeds | None:
     path = folder / SPEEDS_FILE
     if not path.is_file():
         return None
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        arms = {str(name): ArmSpeed(**speed) for name, speed in stored["arms"].items()}
-        if not all(speed.tokens_per_second > 0 for speed in arms.values()):
-            raise ValueError("a speed is not above 0")
-        return MeasuredSpeeds(**{**stored, "arms": arms})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UserError(
-            f"{path} cannot be read ({error}); delete it and measure again, by `triptych forecast … --speeds {path}`."
-        ) from error
+    remedy = f"delete it and measure again, by `triptych forecast … --speeds {path}`"
+    stored = read_json(path, MeasuredSpeeds, remedy)
+    arms = {name: ArmSpeed(speed["tokens_per_second"], speed["parameters"]) for name, speed in stored["arms"].items()}
+    if not all(speed.tokens_per_second > 0 for speed in arms.values()):
+        raise DamagedFile(path, "a speed is not above 0", remedy)
+    known = {field.name: stored[field.name] for field in fields(MeasuredSpeeds)}
+    return MeasuredSpeeds(**{**known, "arms": arms})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,9 +22,11 @@ from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import checkpoints
 from triptych.runs.demo import locate_run
-from triptych.runs.folder import RunFolder, read_metrics, read_record
+from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_record
+from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
 from triptych.runs.stored_config import built_targets, read_config
+from triptych.stored import read_table
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -98,13 +99,13 @@ class Run:
         """
         if not self.files.result.exists():
             raise UserError(f"{self.folder} has no result.json yet; finish it by the command that started it.")
-        return json.loads(self.files.result.read_text(encoding="utf-8"))
+        return read_result(self.files)
 
     @property
     def metrics(self) -> pd.DataFrame:
         """What the run has logged: a row for each logged step, with columns ``step``, ``train/loss`` and so on."""
         path = self.folder / "metrics.csv"
-        return pd.read_csv(path) if path.exists() else read_metrics(self.files)
+        return read_table(path, METRICS_REMEDY) if path.exists() else read_metrics(self.files)
 
     @cached_property
     def translator(self) -> Translator:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.decoding.choices import EXACT, TUNED
 from triptych.runs.folder import RunFolder
+from triptych.runs.result_file import SCORE_AGAIN, read_checked
 
 SEARCH = "triptych.decoding.search.Search"
 """The class of which ``NEW_KEYS`` are arguments; one of the user's own has the arguments that it has."""
@@ -34,6 +32,6 @@ def _chosen(folder: RunFolder) -> dict[str, float]:
     """
     if not folder.result.exists():
         return {}
-    result: dict[str, Any] = json.loads(folder.result.read_text(encoding="utf-8"))
-    stored = [result["search"]] if "search" in result else list(result["test"].values())
-    return {"length_penalty": stored[0]["length_penalty"]} if stored else {}
+    result = read_checked(folder.result, SCORE_AGAIN)
+    stored = [result["search"]] if "search" in result else list(result.get("test", {}).values())
+    return {"length_penalty": stored[0]["length_penalty"]} if stored and "length_penalty" in stored[0] else {}

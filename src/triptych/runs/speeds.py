@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from pathlib import Path
 
 import pandas as pd
 from omegaconf import DictConfig
 
 from triptych.accounting.peaks import datasheet_name
+from triptych.errors import UserError
 from triptych.runs.folder import write_json
 from triptych.runs.identity import SCORING, config_hash
+from triptych.stored import read_json
 
 APART = (*SCORING, "seed", "budget", "validation", "checkpoint", "log_every", "optimizer.schedule")
 """Config keys that change the result of a training but hardly its speed."""
@@ -26,7 +28,10 @@ def record(config: DictConfig, data: str, device: str, tokens_per_second: float)
         tokens_per_second: source and target tokens a second.
     """
     path = _path(config, data)
-    write_json(path, {**_read(path), device: tokens_per_second})
+    kept: dict[str, float] = {}
+    with contextlib.suppress(UserError):  # a damaged file is written anew
+        kept = _read(path)
+    write_json(path, {**kept, device: tokens_per_second})
 
 
 def steady(logged: pd.DataFrame, overall: float) -> float:
@@ -61,4 +66,4 @@ def _path(config: DictConfig, data: str) -> Path:
 
 
 def _read(path: Path) -> dict[str, float]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return read_json(path, dict[str, float], "delete it: it only makes forecasts quicker") if path.exists() else {}

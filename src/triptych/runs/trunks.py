@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 
+from triptych.errors import UserError
 from triptych.files import link, replacing
 from triptych.runs.folder import LAST, PREVIOUS, RunFolder, runs_below, write_json
 from triptych.runs.versions import source_hash
+from triptych.stored import read_json
 
 RECORD, STATE = "trunk.json", LAST
 """What a trunk is, and the state of its training. Beside them are the other checkpoints of that time, and the log."""
 LOG = "metrics"
 """Folder of a run that its training writes its log to."""
+BRANCH_REMEDY = "delete the run's folder and train it again"
+
+
+class TrunkFile(TypedDict):
+    """trunk.json: hash of the training without its budget, steps done, and the code that did them."""
+
+    trunk_hash: str
+    steps: int
+    source: str
+
+
+class Branch(TypedDict):
+    """branch.json: the run whose trunk a run went on from, and its steps."""
+
+    run: str
+    steps: int
 
 
 @dataclass(frozen=True)
@@ -62,8 +79,11 @@ def find_trunk(folder: RunFolder, trunk_hash: str, most: int) -> Trunk | None:
     for run, record in runs_below(folder.path.parent):
         if run.path == folder.path or not (path := run.trunk / RECORD).exists():
             continue
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        by_one_code = {stored["source"], record.versions["source"]} == {source_hash()}
+        try:
+            stored = read_json(path, TrunkFile, "delete the folder that it is in")
+        except UserError:  # a damaged trunk is no reason not to train from the first step
+            continue
+        by_one_code = {stored["source"], record.versions.get("source")} == {source_hash()}
         if by_one_code and stored["trunk_hash"] == trunk_hash and stored["steps"] <= most:
             found.append(Trunk(run.trunk, run.path.name, stored["steps"]))
     return max(found, key=lambda trunk: trunk.steps, default=None)

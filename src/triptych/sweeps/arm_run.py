@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from triptych.config.search_path import with_own_folders
 from triptych.errors import report_unexpected
 from triptych.runs.folder import RunFolder
 from triptych.runs.locks import RunLocked
+from triptych.runs.result_file import read_result
 from triptych.sweeps import arms as sweep_arms
 from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
 from triptych.sweeps.messages import send_to_sweep
@@ -114,7 +114,7 @@ class _ArmRun:
             config = check_and_freeze(composed)
             self.folder = train_run(config, sweep=name, label=self.arm.label, wait=self.wait, on_start=self._start)
             self._record(FINISHED)
-            return json.loads(self.folder.result.read_text(encoding="utf-8"))["validation"]["loss"]
+            return read_result(self.folder)["validation"]["loss"]
         except RunLocked:
             logger.info("another process trains it.")
         except (KeyboardInterrupt, SystemExit):  # stopped, and not cut off

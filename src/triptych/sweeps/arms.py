@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from triptych.errors import UserError
 from triptych.runs.folder import write_json
 from triptych.runs.identity import display_overrides, identifying_overrides, short_label
 from triptych.runs.locks import run_lock
+from triptych.stored import read_json
 
 WAITING, RUNNING, FINISHED, FAILED, LEFT_OUT = "waiting", "running", "finished", "failed", "left out"
 
@@ -57,11 +57,10 @@ def read_arms(folder: Path) -> list[Arm]:
     """
     arms = []
     for path in sorted((folder / "arms").glob("*.json")):
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            arms.append(Arm(**{**stored, "overrides": tuple(stored["overrides"]), "identity": path.stem.split("-")[1]}))
-        except (OSError, ValueError, TypeError, KeyError, IndexError) as error:
-            raise UserError(f"{path} cannot be read ({error}); delete it and run the sweep again.") from error
+        identity = path.stem.partition("-")[2]
+        stored = read_json(path, Arm, "delete it and run the sweep again")
+        known = {field.name: stored[field.name] for field in fields(Arm) if field.name in stored}
+        arms.append(Arm(**{**known, "overrides": tuple(stored["overrides"]), "identity": identity}))
     return sorted(arms, key=lambda arm: (arm.place, arm.identity))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import torch
@@ -13,7 +12,9 @@ from triptych.accounting.parameters import count_parameters
 from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.data.unigram import unigram_loss
 from triptych.runs.folder import started_by_other_code
+from triptych.runs.trunks import BRANCH_REMEDY, Branch
 from triptych.runs.versions import versions
+from triptych.stored import read_json
 from triptych.training.build import TrainingParts
 from triptych.training.data_seen import DataSeen
 from triptych.training.initial_weights import describe_source
@@ -51,7 +52,7 @@ def training_result(
         peak_memory=peak_memory,
     )
     tokens = {"tokens_src": seen.tokens_src, "tokens_tgt": seen.tokens_tgt}
-    branch = {"trunk": json.loads(path.read_text(encoding="utf-8"))} if (path := plan.folder.branch).exists() else {}
+    branch = {"trunk": read_json(path, Branch, BRANCH_REMEDY)} if (path := plan.folder.branch).exists() else {}
     other_code = started_by_other_code(plan.folder)
     vocabulary = parts.tokenizer.vocabulary
     steps, planned = parts.module.global_step, parts.data.total_steps

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from triptych.runs.folder import (
     write_record,
 )
 from triptych.runs.locks import run_lock
+from triptych.runs.result_file import read_trained
 from triptych.runs.stored_config import built_targets
 from triptych.training.build import (
     build_callbacks,
@@ -167,7 +167,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     status = "failed"
     try:
         if folder.trained.exists():
-            result = json.loads(folder.trained.read_text(encoding="utf-8"))
+            result = read_trained(folder, plan.training_hash)
             logger.info("going on from step %s", f"{result['train']['steps']:,}")
         else:
             result = fit_and_record(plan, parts, trainer, compiled)

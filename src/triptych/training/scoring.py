@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 from pathlib import Path
@@ -22,6 +21,7 @@ from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.files import link, replacing
 from triptych.runs import checkpoints
 from triptych.runs.folder import RunFolder, write_json, write_record
+from triptych.runs.result_file import read_trained
 from triptych.runs.run import Run, load
 from triptych.training.build import build_loggers
 from triptych.training.loggers import begin_dashboards, close_loggers, log_outcome
@@ -108,7 +108,7 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
     """
     config, folder = plan.run_config.config, plan.folder
     shutil.rmtree(folder.path, ignore_errors=True)  # left by a training that ended before its first checkpoint
-    result = json.loads(trained.trained.read_text(encoding="utf-8"))
+    result = read_trained(trained, plan.training_hash)
     own = {"run": folder.path.name, "config_hash": plan.config_hash, "weights_of": trained.path.name}
     with replacing(folder.path) as beside:
         _link_weights(trained, beside)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK
 from triptych.data import toy
+from triptych.data.sentencepiece_training import train_model
 from triptych.data.tokenizer import SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
 
@@ -125,12 +127,11 @@ def test_a_part_of_the_lines_is_spread_over_all(cache: Path, monkeypatch: pytest
     lines = [[f"{side} {i}" for i in range(10)] for side in SIDES]
     seen: list[list[str]] = []
 
-    def train(self: SentencePieceTrainer, lines: list[str], languages: tuple[str, str]) -> bytes:
+    def train(lines: list[str], *languages: str, **options: Any) -> bytes:
         seen.append(lines)
-        return real(self, lines, languages)
+        return train_model(lines, *languages, **options)
 
-    real = SentencePieceTrainer._train
-    monkeypatch.setattr(SentencePieceTrainer, "_train", train)
+    monkeypatch.setattr("triptych.data.tokenizer.train_model", train)
     text = Text(("en", "fr"), {"train": (lines[0], lines[1])})
     tokenizer = trainer(train_lines=3, vocab_size=None, algorithm="char").fit(text, cache)
     assert seen == [["src 0", "src 3", "src 6", "tgt 0", "tgt 3", "tgt 6"]]
