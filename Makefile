@@ -6,11 +6,12 @@
 # make quick     the unit tests
 # make test      lint, then the tests that take seconds
 # make test-all  lint, then all tests that need no GPU
+# make test-faults  every key and every file with every fault, and signals at any moment; an hour
 # Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all lint bench studies docs
+.PHONY: compare quick test test-all test-faults lint bench studies docs
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -59,4 +60,7 @@ test: lint
 	$(PYTEST) -m "not slow and not gpu"
 
 test-all: lint
-	$(PYTEST) -m "not gpu"
+	$(PYTEST) -m "not gpu and not faults"
+
+test-faults: .venv/installed-test
+	$(PYTEST) -m faults

@@ -97,6 +97,7 @@ def test_a_sample_of_all_files_with_every_damage(finished: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("command", COMMANDS)
 def test_all_files_with_every_damage(command: str, finished: Path, tmp_path: Path) -> None:
     assert not wrong(finished, tmp_path, [case for case in cases(finished) if case[2] == command])

@@ -7,19 +7,23 @@ A run's own checkpoints are Lightning's (``.ckpt``). An exported run has its wei
 from __future__ import annotations
 
 import logging
+import pickle
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model
 from torch import nn
 
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 from triptych.files import replacing
 from triptych.runs.folder import RunFolder
+from triptych.stored import ERRORS, DamagedFile
 
 logger = logging.getLogger(__name__)
+REMEDY = "give another checkpoint, or train the run again"
 
 
 def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
@@ -77,23 +81,33 @@ def tokenizer_of(path: Path) -> str:
         UserError: the checkpoint is damaged.
     """
     if path.suffix == ".safetensors":
-        with safe_open(path, "pt") as file:
-            return file.metadata()["tokenizer"]
+        try:
+            with safe_open(path, "pt") as file:
+                return str(file.metadata()["tokenizer"])
+        except (*ERRORS, SafetensorError) as error:
+            raise DamagedFile(path, error, REMEDY) from error
     require_intact(path)
-    return torch.load(path, map_location="cpu", weights_only=True, mmap=True)["tokenizer"]
+    return str(_entry(path, "tokenizer"))
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
-    """Copy the weights of a checkpoint into a model, whose precision they take on."""
-    if path.suffix == ".safetensors":
-        load_model(model, path)
-    else:
-        model.load_state_dict(weights(path))
+    """Copy the weights of a checkpoint into a model, whose precision they take on.
+
+    Raises:
+        DamagedFile: they are not those of this model.
+    """
+    try:
+        if path.suffix == ".safetensors":
+            load_model(model, path)
+        else:
+            model.load_state_dict(weights(path))
+    except (RuntimeError, AttributeError, SafetensorError) as error:
+        raise DamagedFile(path, f"its weights are not those of the model in config.yaml: {error}", REMEDY) from error
 
 
 def weights(path: Path) -> dict[str, torch.Tensor]:
     """Return the model's weights in one of Lightning's checkpoints, on the CPU."""
-    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+    state = _entry(path, "state_dict", mmap=False)
     return {name.removeprefix("model."): tensor for name, tensor in state.items() if name.startswith("model.")}
 
 
@@ -129,9 +143,40 @@ def find_damage(path: Path) -> str | None:
             bad = archive.testzip()
     except (BadZipFile, EOFError, OSError, ValueError, NotImplementedError) as error:
         return str(error)
-    return None if bad is None else f"the checksum of {bad} is wrong"
+    if bad is not None:
+        return f"the checksum of {bad} is wrong"
+    try:
+        _read(path)
+    except DamagedFile as error:
+        return one_line(error.__cause__)
+    return None
 
 
 def step_of(path: Path) -> int:
     """Return the number of optimizer steps before a checkpoint."""
-    return int(torch.load(path, map_location="cpu", weights_only=True, mmap=True)["global_step"])
+    return int(_entry(path, "global_step"))
+
+
+def _entry(path: Path, key: str, *, mmap: bool = True) -> Any:
+    content = _read(path, mmap=mmap)
+    if key not in content:
+        raise DamagedFile(path, f"it has no {key}", REMEDY)
+    return content[key]
+
+
+def _read(path: Path, *, mmap: bool = True) -> dict[str, Any]:
+    """Return the content of one of Lightning's checkpoints; no object in it but tensors and plain values is built.
+
+    Raises:
+        DamagedFile: it is no checkpoint of triptych's.
+    """
+    try:
+        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
+        if not isinstance(content, dict):
+            raise TypeError("it is no mapping")
+    except pickle.UnpicklingError as error:
+        reason = "it holds objects that a checkpoint does not need, and that could run code"
+        raise DamagedFile(path, reason, REMEDY) from ValueError(f"{reason}: {one_line(error)}")
+    except (*ERRORS, RuntimeError, EOFError) as error:
+        raise DamagedFile(path, error, REMEDY) from error
+    return content

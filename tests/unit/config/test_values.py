@@ -127,6 +127,7 @@ SETTINGS = [
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("overrides", SETTINGS, ids=lambda given: given[0])
 def test_all_keys_with_values_that_they_cannot_have(overrides: list[str]) -> None:
     wrong = [
