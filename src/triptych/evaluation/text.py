@@ -17,6 +17,7 @@ from triptych.evaluation.likelihood import sentence_nats
 from triptych.evaluation.mean_nats import mean_nats
 from triptych.evaluation.metrics import Metric, for_languages, score_corpus
 from triptych.evaluation.outputs import repetition_rate
+from triptych.evaluation.plain_text import require_plain_text
 from triptych.evaluation.run import build_metrics, choose_search, refuse_readers_of_sources
 from triptych.evaluation.splits import Evaluation, evaluate_pairs, write_evaluation
 from triptych.files import require_file, require_folder
@@ -175,6 +176,7 @@ def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
 
 def _score_hypothesis(config: DictConfig, run: Run | None, metrics: Mapping[str, Metric]) -> dict[str, Any]:
     text = read_text(config.hypothesis, config.reference)
+    require_plain_text(text.src, text.tgt, f"hypothesis={config.hypothesis}")
     sources = None if config.input is None else read_text(config.input, config.reference).src
     tgt = config.tgt or (None if run is None else run.tested[1])
     return score_translations(text, sources, metrics, tgt)
