@@ -157,12 +157,15 @@ def _check_union(value: Any, shapes: Sequence[Any], place: str) -> None:
 
 def _check_keys(value: Any, shape: Any, place: str) -> None:
     _require(isinstance(value, dict), place, "mapping")
-    hints = typing.get_type_hints(shape)
+    hints = typing.get_type_hints(shape, include_extras=True)
     if dataclasses.is_dataclass(shape):
         missing = dataclasses.MISSING
         needed = [f.name for f in dataclasses.fields(shape) if f.default is missing and f.default_factory is missing]
     else:
-        needed = sorted(shape.__required_keys__)
+        # Python does not see the marks of annotations that are strings, as those of all our files are.
+        marks = {key: typing.get_origin(hint) for key, hint in hints.items()}
+        unmarked = shape.__required_keys__ - {key for key, mark in marks.items() if mark is typing.NotRequired}
+        needed = sorted(unmarked | {key for key, mark in marks.items() if mark is typing.Required})
     for key in needed:
         if key not in value:
             raise ValueError(f"{_below(place, key)} is missing")

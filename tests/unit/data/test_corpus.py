@@ -189,3 +189,11 @@ def test_the_toy_corpus_follows_its_seed() -> None:
     assert toy(1).fingerprint == toy(1).fingerprint != toy(2).fingerprint
     assert toy(1).test_names == ["test", "test_long"]
     assert len(toy(1).splits["train"].src) == 20
+
+
+@pytest.mark.parametrize("name", ["../../x", "/tmp/x", "", ".hidden", "a\nb"])
+def test_a_name_leads_nowhere(name: str) -> None:
+    """It names a folder in the cache, and led out of it."""
+    pairs = Pairs(["a"], ["b"])
+    with pytest.raises(UserError, match="is no plain name"):
+        Corpus(name, ("en", "fr"), {"train": pairs, "validation": pairs})

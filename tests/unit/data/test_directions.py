@@ -233,3 +233,9 @@ def test_multi30k_fetches_what_the_directions_read(tmp_path: Path, monkeypatch: 
     with pytest.raises(UserError, match="test_2017_flickr exists in en, de, fr, not in cs"):
         load_multi30k(test=["test_2017_flickr"])
     load_multi30k(test=["test_2017_flickr"], directions=["cs-en", "en-de", "fr-en"], src="fr")
+
+
+@pytest.mark.parametrize("language", ["unk", "pad", "s", "", "../x", "e n", "<en>"])
+def test_a_language_is_no_special_piece_and_no_path(language: str) -> None:
+    with pytest.raises(UserError, match="cannot name a language"):
+        Directions.of(None, language, "fr", None)
