@@ -121,7 +121,7 @@ def schema_fields(schema: type, prefix: str = "") -> Iterator[tuple[str, str, st
     The keys of the entries of a list follow its key and ``[]``.
     """
     meanings = described(inspect.getdoc(schema) or "")
-    hints = typing.get_type_hints(schema)
+    hints = typing.get_type_hints(schema, include_extras=True)
     for one in fields(schema):  # type: ignore[arg-type]
         name, hint = f"{prefix}{one.name}", hints[one.name]
         meaning = meanings.get(one.name, summary_of(schema) if prefix else "")

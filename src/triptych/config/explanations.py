@@ -76,7 +76,7 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
     if found := re.search(r"Error parsing override '([^'=]+)'", text):
         return f"{found[1]} has no =; {word_alone(found[1], command, config_folders())}"
     if found := re.search(
-        r"(?:token recognition error|no viable alternative|mismatched input|extraneous input).*", text
+        r"(?:token recognition error|no viable alternative|LexerNoViableAlt|mismatched input|extraneous input).*", text
     ):
         given = next((one for one in overrides if not one.isascii() or set(one) & set("'\"()[]{}")), "the command line")
         key = given.partition("=")[0]

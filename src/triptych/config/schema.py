@@ -9,7 +9,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
 from triptych.config import run_values, search_path
-from triptych.config.sections import BatchSize, Budget, Checkpoint, Optimizer, Strategy, Validation
+from triptych.config.sections import BatchSize, Budget, Checkpoint, Match, Optimizer, Strategy, Validation
 from triptych.errors import UserError
 from triptych.ranges import Range, Seed, Tokens
 
@@ -125,7 +125,7 @@ class Train:
     callbacks: dict[str, Any] = field(default_factory=dict)
     logger: dict[str, Any] = field(default_factory=dict)
     scale: Any = MISSING
-    match: Any = None
+    match: Annotated[Any, Match] | None = None
     study: Study = field(default_factory=Study)
     budget: Budget = field(default_factory=Budget)
     batch: BatchSize = field(default_factory=BatchSize)
@@ -138,7 +138,7 @@ class Train:
     length_edges: list[int] = MISSING
     frequency_edges: list[int] = MISSING
     suite_items: Annotated[int, Range(0, 1_000_000)] = MISSING
-    test: bool = MISSING
+    test: Annotated[Any, bool] = MISSING
     seed: Seed = MISSING
     jobs: Any = MISSING
     name: str | None = None
@@ -185,7 +185,7 @@ class Translate(ModelOptions):
     output: str | None = MISSING
     search_tokens: Tokens = MISSING
     search: Any = MISSING
-    scores: bool = MISSING
+    scores: Annotated[Any, bool] = MISSING
 
 
 @dataclass

@@ -55,6 +55,16 @@ class Checkpoint:
 
 
 @dataclass
+class Match:
+    """What is made equal to that of a model, ``parameters`` or ``flops``, and multiples of it and of the budget."""
+
+    by: str = MISSING
+    reference: str = MISSING
+    times: float = MISSING
+    budget_times: float = MISSING
+
+
+@dataclass
 class Strategy:
     """Devices, and what they compute with; Lightning's names, but for ``compile``, ``kernels`` and ``workers``."""
 

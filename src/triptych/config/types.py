@@ -6,7 +6,6 @@ The sections that no constructor takes, such as ``batch``, have their annotation
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import difflib
 import inspect
 import logging
@@ -14,6 +13,7 @@ import math
 import types
 import typing
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any
 
 from hydra.utils import get_object
@@ -25,6 +25,7 @@ from triptych.ranges import Range
 WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "true or false", str: "text", type(None): "null"}
 LISTS = (list, tuple, collections.abc.Sequence)
 OF_HYDRA = ("_target_", "_partial_", "_convert_", "_recursive_", "_args_")
+FLAGS: dict[str, Any] = {"_partial_": bool, "_recursive_": bool, "_convert_": str}
 LARGEST_INTEGER = 2**63 - 1
 
 
@@ -47,7 +48,7 @@ def check_types(config: DictConfig, prefix: str = "", schema: type | None = None
         if known is not None and name not in (*known, *(() if schema else OF_HYDRA)):
             raise UserError(f"{key} is no configuration key{_close(name, known, prefix)}")
         if not OmegaConf.is_missing(config, name):
-            _check(config[name], hints.get(name, inspect.Parameter.empty), key)
+            _check(config[name], FLAGS.get(name, hints.get(name, inspect.Parameter.empty)), key)
 
 
 def _check(value: Any, hint: Any, key: str) -> None:
@@ -55,16 +56,15 @@ def _check(value: Any, hint: Any, key: str) -> None:
     admitted = list(types_of(hint))
     if isinstance(value, int | float):
         _require_finite(value, key)
-    fitting = [(one, extra) for one, extra in admitted if _fits(value, one)]
-    if not fitting and not _is_left_to_constructor(value, [one for one, _ in admitted]):
+    fitting = [(one, extra) for one, extra in admitted if _fits(value, DictConfig if _is_schema(extra) else one)]
+    if not fitting and not _is_left_to_constructor(value, [one for one, extra in admitted if not _is_schema(extra)]):
         shown = OmegaConf.to_yaml(value).strip() if OmegaConf.is_config(value) else "null" if value is None else value
         raise UserError(f"{key}={shown} must be {_in_words([(one, None) for one, _ in admitted])}.")
     ranges = [extra for _, extra in fitting if isinstance(extra, Range)]
     if ranges and not any(value in one for one in ranges):
         raise UserError(f"{key}={value} must be {_in_words(fitting)}.")
     if isinstance(value, DictConfig):
-        schema = next((extra for _, extra in fitting if dataclasses.is_dataclass(extra)), None)
-        check_types(value, f"{key}.", schema if isinstance(schema, type) else None)
+        check_types(value, f"{key}.", next((extra for _, extra in fitting if _is_schema(extra)), None))
     elif isinstance(value, ListConfig):
         inner = next((typing.get_args(one) for one, _ in fitting if typing.get_args(one)), ())
         for i in range(len(value)):
@@ -76,6 +76,8 @@ def types_of(hint: Any) -> Iterator[tuple[Any, Any]]:
     """Give each type that an annotation admits, with what ``Annotated`` says of it beside."""
     if typing.get_origin(hint) is Annotated:
         inner, extra = typing.get_args(hint)[:2]
+        if inner is Any and extra in WORDS:  # Hydra would turn -1 into true
+            inner, extra = extra, None
         yield from ((one, extra) for one, _ in types_of(inner))
     elif typing.get_origin(hint) in (typing.Union, types.UnionType):
         for one in typing.get_args(hint):
@@ -105,10 +107,16 @@ def _is_left_to_constructor(value: Any, admitted: list[Any]) -> bool:
     return isinstance(value, str) and len(others) > len(functions)
 
 
+def _is_schema(said: Any) -> bool:
+    """Whether what ``Annotated`` says is a dataclass that names the keys of a section."""
+    return isinstance(said, type) and is_dataclass(said)
+
+
 def _in_words(admitted: list[tuple[Any, Any]]) -> str:
     words = []
     for one, extra in admitted:
-        word = WORDS.get(one, "a list" if (typing.get_origin(one) or one) in LISTS else "a section with a _target_")
+        section = "a section" if one is Any else "a section with a _target_"
+        word = WORDS.get(one, "a list" if (typing.get_origin(one) or one) in LISTS else section)
         words.append(f"{word} {extra}" if isinstance(extra, Range) else word)
     return " or ".join(dict.fromkeys(words)).replace("true or false or", "true, false or")
 
@@ -128,8 +136,8 @@ def _close(name: str, known: list[str], prefix: str) -> str:
 def _hints(config: DictConfig, prefix: str, schema: type | None) -> tuple[dict[str, Any], list[str] | None]:
     """Return the annotations of a section's keys, and the names of all keys that something reads; None for any."""
     kind = OmegaConf.get_type(config) if schema is None else schema
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and (schema or "_target_" not in config):
-        return typing.get_type_hints(kind, include_extras=True), [field.name for field in dataclasses.fields(kind)]
+    if isinstance(kind, type) and is_dataclass(kind) and (schema or "_target_" not in config):
+        return typing.get_type_hints(kind, include_extras=True), [field.name for field in fields(kind)]
     return _hints_of_target(str(config["_target_"]), prefix) if "_target_" in config else ({}, None)
 
 

@@ -20,7 +20,7 @@ from triptych.kernels.dropout import Dropout
 from triptych.layers.encoder_decoder import Encoder, Memory
 from triptych.layers.positions import Positions
 from triptych.layers.sequence_layout import SequenceLayout
-from triptych.ranges import Probability, Size
+from triptych.ranges import Layers, Probability, Size
 
 EMBEDDING_STD = 0.1
 """Standard deviation of embeddings and of positions at the beginning (section 3.5)."""
@@ -140,7 +140,7 @@ class ConvolutionalEncoder(Encoder):
     sizes = (("num_layers",), ("hidden_size",))
 
     @flat_config
-    def __init__(self, config: ConvolutionConfig, *, num_layers: int) -> None:
+    def __init__(self, config: ConvolutionConfig, *, num_layers: Layers) -> None:
         super().__init__()
         require_at_least(1, "model", num_layers=num_layers)
         if config.kernel_size % 2 == 0:

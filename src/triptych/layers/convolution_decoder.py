@@ -27,6 +27,7 @@ from triptych.layers.convolution import (
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
 from triptych.layers.recording import RecordableAttention
 from triptych.layers.sequence_layout import SequenceLayout
+from triptych.ranges import Layers
 
 
 class AttendedSource(NamedTuple):
@@ -120,7 +121,7 @@ class ConvolutionalDecoder(Decoder):
     sizes = (("num_layers",), ("hidden_size",))
 
     @flat_config
-    def __init__(self, config: ConvolutionConfig, *, num_layers: int, encoder: Encoder) -> None:
+    def __init__(self, config: ConvolutionConfig, *, num_layers: Layers, encoder: Encoder) -> None:
         super().__init__()
         require_at_least(1, "model", num_layers=num_layers)
         self.embedding_size, self.hidden_size = config.embedding_size, config.hidden_size

@@ -19,7 +19,7 @@ from triptych.kernels.lstm import sentences
 from triptych.kernels.precision import fused_precision
 from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
 from triptych.layers.sequence_layout import SequenceLayout
-from triptych.ranges import Probability, Size
+from triptych.ranges import Layers, Probability, Size
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W_ih (G * H, I), W_hh (G * H, H), b_ih and b_hh (G * H,) of one direction."""
@@ -137,7 +137,7 @@ class RecurrentEncoder(Encoder):
     sizes = (("hidden_size",),)
 
     @flat_config
-    def __init__(self, config: RecurrentConfig, *, num_layers: int, bidirectional: str) -> None:
+    def __init__(self, config: RecurrentConfig, *, num_layers: Layers, bidirectional: str) -> None:
         super().__init__()
         require_one_of(("all", "first", "none"), "model", bidirectional=bidirectional)
         require_at_least(1, "model", num_layers=num_layers)

@@ -41,7 +41,7 @@ class RecurrentBlockEncoder(Encoder):
     sizes = (("hidden_size",),)
 
     @flat_config
-    def __init__(self, config: RecurrentBlockConfig, *, num_layers: int) -> None:
+    def __init__(self, config: RecurrentBlockConfig, *, num_layers: Layers) -> None:
         super().__init__()
         require_at_least(1, "model", num_layers=num_layers)
         self.embedding_size = self.memory_size = config.d_model

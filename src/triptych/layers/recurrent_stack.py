@@ -14,6 +14,7 @@ from triptych.errors import require_at_least
 from triptych.kernels.dropout import Dropout
 from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
 from triptych.layers.recurrent import RecurrentConfig, RecurrentLayer, Weights, add_residual
+from triptych.ranges import Layers
 
 
 class RecurrentStack(nn.Module):
@@ -29,7 +30,7 @@ class RecurrentStack(nn.Module):
         encoder: whose states they start from.
     """
 
-    def __init__(self, config: RecurrentConfig, *, num_layers: int, encoder: Encoder) -> None:
+    def __init__(self, config: RecurrentConfig, *, num_layers: Layers, encoder: Encoder) -> None:
         super().__init__()
         require_at_least(1, "model", num_layers=num_layers)
         self.embedding_size, self.hidden_size = config.embedding_size, config.hidden_size

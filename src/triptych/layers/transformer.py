@@ -82,7 +82,7 @@ class TransformerEncoder(Blocks, Encoder):
     sizes = (("num_layers",), ("d_ff",))
 
     @flat_config
-    def __init__(self, config: TransformerConfig, *, num_layers: int, input: TransformerInput | None = None) -> None:
+    def __init__(self, config: TransformerConfig, *, num_layers: Layers, input: TransformerInput | None = None) -> None:
         super().__init__(config, num_layers=num_layers, attention="encoder", input=input)
         self.memory_size = config.d_model
 
