@@ -147,5 +147,5 @@ def test_a_multiple_of_the_reference(model: str) -> None:
 @pytest.mark.parametrize("key", ["times", "budget_times"])
 def test_a_multiple_is_a_number_above_0(key: str) -> None:
     for value in ("0", "much"):
-        with pytest.raises(UserError, match=rf"match\.{key}={value} must be a number above 0"):
+        with pytest.raises(UserError, match=rf"match\.{key}={value} must be a number"):
             compose_run(["scale=smoke", "match=parameters", f"+match.{key}={value}"])

@@ -50,8 +50,7 @@ def _prepare_streams() -> None:
             if name:  # a closed standard input stays None, by which commands know that there is no text
                 setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+        getattr(stream, "reconfigure", dict)(errors="replace")  # a stream of a program that imports this may lack it
 
 
 @contextmanager

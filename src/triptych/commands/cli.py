@@ -40,8 +40,7 @@ def _run() -> int:
 
         print(__version__)
         return 0
-    name = arguments[0]
-    if name not in COMMANDS:
+    if (name := arguments[0]) not in COMMANDS:
         raise UserError(f"'{name}' is no command; choose one of {', '.join(COMMANDS)}.")
     return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])
 

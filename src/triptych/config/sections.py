@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any
 
 from omegaconf import MISSING
@@ -54,14 +54,9 @@ class Checkpoint:
     keep: Count = MISSING
 
 
-@dataclass
-class Match:
-    """What is made equal to that of a model, ``parameters`` or ``flops``, and multiples of it and of the budget."""
-
-    by: str = MISSING
-    reference: str = MISSING
-    times: float = MISSING
-    budget_times: float = MISSING
+_MATCH = {"by": str, "reference": str, "times": float, "budget_times": float}
+Match = make_dataclass("Match", [(name, kind, MISSING) for name, kind in _MATCH.items()])
+"""What is made equal to that of a model, ``parameters`` or ``flops``, and multiples of it and of the budget."""
 
 
 @dataclass
