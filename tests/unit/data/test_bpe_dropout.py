@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.data.bpe_dropout import BpeDropout
-from triptych.data.tokenizer import SentencePieceTrainer
+from triptych.data.sentencepiece_training import train_model
 
 Model = tuple[sentencepiece.SentencePieceProcessor, BpeDropout]
 LINES = [
@@ -24,8 +24,7 @@ LINES = [
 @pytest.fixture(scope="module", params=[True, False], ids=["bytes", "unknown"])
 def model(request: pytest.FixtureRequest) -> Model:
     size = 300 if request.param else 50
-    settings = {"algorithm": "bpe", "joint": True, "train_lines": None, "vocab_size": size}
-    trained = SentencePieceTrainer(**settings, byte_fallback=request.param)._train(LINES, ("en", "de"))
+    trained = train_model(LINES, ("en", "de"), algorithm="bpe", vocab_size=size, byte_fallback=request.param)
     processor = sentencepiece.SentencePieceProcessor(model_proto=trained)
     return processor, BpeDropout(processor, byte_fallback=request.param)
 
