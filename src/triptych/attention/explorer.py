@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -28,6 +29,25 @@ from triptych.layers.ablation import ablate_heads
 
 FRAME_HEIGHT = 760
 """Height of the page in a notebook, in pixels."""
+
+
+@dataclass(frozen=True)
+class AttentionPage:
+    """A page of attention, which a notebook shows.
+
+    Attributes:
+        html: the page, one file that needs no other.
+    """
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame."""
+        page = html.escape(self.html)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: {FRAME_HEIGHT}px; border: 0"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"AttentionPage({len(self.html)} characters)"
 
 
 class Attention(Sequence[AttentionMap]):
@@ -200,10 +220,17 @@ class Attention(Sequence[AttentionMap]):
             temporary.write_text(page, encoding="utf-8")
         return Path(path).expanduser()
 
+    def beside(self, *others: Attention) -> AttentionPage:
+        """Return the page with other models' attention over as many pairs beside this one, for notebooks.
+
+        Raises:
+            UserError: nothing to draw.
+        """
+        return AttentionPage(self.html(*others))
+
     def _repr_html_(self) -> str:
         """Return the page in a frame, for notebooks."""
-        page = html.escape(self.html() if self.maps else "This model has no attention.")
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: {FRAME_HEIGHT}px; border: 0"></iframe>'
+        return AttentionPage(self.html() if self.maps else "This model has no attention.")._repr_html_()
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{one.name} {tuple(one.weights.shape)}" for one in self.maps)

@@ -18,6 +18,7 @@ from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.batches import decode
 from triptych.decoding.beams import Hypothesis
 from triptych.decoding.search import Search, evaluation_mode
+from triptych.decoding.search_tree import SearchTree, search_tree
 from triptych.errors import UserError
 from triptych.kernels.linear_cross_entropy import linear_cross_entropy
 
@@ -107,6 +108,35 @@ class Translator:
         """
         found = self.hypotheses(_as_list(lines), search, search_tokens, direction)
         return [[(self.text_of(hypothesis), hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
+
+    def search_tree(
+        self,
+        line: str,
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+        direction: Direction | None = None,
+    ) -> SearchTree:
+        """Return what the search considers at each step for one sentence, to be looked at.
+
+        Args:
+            line: the source sentence.
+            beam_size: number of live hypotheses, 1 for greedy search; None for that of the translator's search.
+            length_penalty: alpha of the length penalty; None likewise.
+            direction: source and target language.
+
+        Raises:
+            UserError: an empty line, or a value outside its allowed range.
+        """
+        if not line.strip():
+            raise UserError("the line is empty, and has no search; give a sentence.")
+        search = self.search if length_penalty is None else self.search.with_length_penalty(length_penalty)
+        if beam_size is not None:
+            search = search.with_beam(beam_size, min(search.n_best, beam_size))
+        tags = self.tags(direction)
+        src = torch.tensor([[*self.tokenizer.encode([line], "src")[0], tags.src_end]], device=self.device)
+        starts = torch.tensor([tags.tgt_begin], device=self.device)
+        root, found = search_tree(self.model, src, starts, search, self.tokenizer.vocabulary_pieces("tgt"))
+        return SearchTree(line, root, found, [self.text_of(hypothesis) for hypothesis in found])
 
     def score(
         self,

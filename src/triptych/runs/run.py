@@ -18,6 +18,7 @@ from triptych.contract.model import TranslationModel
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.search import Search
+from triptych.decoding.search_tree import SearchTree
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import checkpoints
@@ -165,6 +166,16 @@ class Run:
     ) -> list[float]:
         """Return log p(target | source) of each pair in nats, as ``Translator.score``."""
         return self.translator.score(src, tgt, search_tokens, direction)
+
+    def search_tree(
+        self,
+        line: str,
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+        direction: Direction | None = None,
+    ) -> SearchTree:
+        """Return the tree of hypotheses that the search considers for a sentence, as ``Translator.search_tree``."""
+        return self.translator.search_tree(line, beam_size, length_penalty, direction)
 
     def attention(
         self,

@@ -229,6 +229,7 @@ def test_models_are_drawn_beside_each_other(tokenizer: Tokenizer, tmp_path: Path
     assert [*data["kinds"]] == ["cross", "sequence"]
     assert [pair["target"] for pair in data["columns"][1]["pairs"]] == second.translator.translate(SOURCES)
     assert html.escape(first.html()) in first._repr_html_()
+    assert html.escape(path.read_text(encoding="utf-8")) in first.beside(second)._repr_html_()
 
 
 def test_a_model_without_attention_is_refused(tokenizer: Tokenizer) -> None:
