@@ -1,36 +1,22 @@
-"""The page of equations: LaTeX becomes MathML, which browsers draw; links to symbols become their lines."""
+"""The page of equations: links to symbols become their lines."""
 
 from __future__ import annotations
 
 import ast
 import re
 
-from latex2mathml.converter import convert
-
 from docs_build import source
+from docs_build.mathml import with_mathml
 from docs_build.repository import ROOT
 
-NEWLINE = "\n"
 PAGE = "docs/equations.md"
-BLOCK = re.compile(r"^```math\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
-INLINE = re.compile(r"\$([^$\n]+(?:\n[^$\n]+)?)\$")
 SYMBOL = re.compile(r"^\[`([\w.]+)`\]\(\.\./(src/[\w/]+\.py)\)$", re.MULTILINE)
 DOCSTRING = re.compile(r"^\[the docstring of [\w/.]+\]\(\.\./(src/[\w/]+\.py)\)$", re.MULTILINE)
 
 
 def in_site(markdown: str) -> str:
     """Return the page as the site shows it."""
-    parts = re.split(r"(`[^`\n]+`)", BLOCK.sub(_block, markdown))
-    parts[::2] = [INLINE.sub(_inline, part) for part in parts[::2]]
-    return DOCSTRING.sub(_docstring, SYMBOL.sub(_lines, "".join(parts)))
-
-
-def _block(found: re.Match[str]) -> str:
-    return f'<div class="equation">{convert(found[1], display="block")}</div>'
-
-
-def _inline(found: re.Match[str]) -> str:
-    return f"<span>{convert(found[1].replace(NEWLINE, ' '))}</span>"  # Markdown takes <math> for a block
+    return DOCSTRING.sub(_docstring, SYMBOL.sub(_lines, with_mathml(markdown)))
 
 
 def _lines(found: re.Match[str]) -> str:

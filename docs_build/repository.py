@@ -108,6 +108,10 @@ def as_markdown(path: Path) -> str:
         return f"# {path.relative_to(ROOT)}\n\n" + "\n".join(blocks)
     if path.suffix == ".md":
         return path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        from docs_build.notebook_pages import page  # needs the extra docs
+
+        return page(path)
     return f"# {path.relative_to(ROOT)}\n\n{code_block(path)}"
 
 
