@@ -2,6 +2,7 @@
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
 # make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2
 # make docs      the documentation site, in site/: open site/index.html
+# make notebooks run the notebooks and store them with their outputs
 # make lint      ruff and mypy
 # make quick     the unit tests
 # make test      lint, then the tests that take seconds
@@ -11,7 +12,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all test-faults lint bench studies docs
+.PHONY: compare quick test test-all test-faults lint bench studies docs notebooks
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -45,6 +46,9 @@ bench: .venv/installed-test
 
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+notebooks: .venv/installed-test
+	$(BIN)/python notebooks/store.py
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import ROOT, triptych_process
 from conftest import triptych as command_line
+from conftest import triptych_process
 
 import triptych
 from triptych.errors import UserError
@@ -152,14 +152,6 @@ def test_other_text_is_not_scored_under_the_name_of_a_run(trained: Path) -> None
     check_text(run, SimpleNamespace(fingerprint=fingerprint))
     with pytest.raises(UserError, match="other text"):
         check_text(run, SimpleNamespace(fingerprint="0123456789abcdef"))
-
-
-def test_the_notebook_runs(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    notebook = json.loads((ROOT / "notebooks" / "compare.ipynb").read_text())
-    code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
-    assert '"../runs/compare"' in code
-    monkeypatch.chdir(trained)
-    exec(code.replace("../runs/compare", "runs"), {})
 
 
 def test_another_tokenizer_is_refused(trained: Path, tmp_path: Path) -> None:

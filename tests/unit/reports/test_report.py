@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import ROOT
 from made_runs import Resources, change, make_run, make_unfinished, rows_of, scores, unpacked
 
-import triptych
 from triptych.commands.report import main
 from triptych.errors import UserError
 from triptych.reports import details, figures, latex
@@ -187,22 +185,6 @@ def test_the_table_of_a_report_is_a_frame(tmp_path: Path) -> None:
     assert found.page.startswith("<!doctype html>")
     assert found.write(tmp_path / "elsewhere") == tmp_path / "elsewhere" / "report.html"
     assert "](../model_rnn-seed_1-00000001/)" in (tmp_path / "elsewhere" / "report.md").read_text()
-
-
-def test_the_notebook_draws_stored_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    notebook = json.loads((ROOT / "notebooks" / "compare.ipynb").read_text())
-    code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
-    assert '"../runs/compare"' in code
-    make_run(tmp_path, "model=rnn-0123abcd")
-    loaded: list[Path] = []
-    monkeypatch.setattr(triptych, "load", lambda folder: loaded.append(folder) or Translator(), raising=False)
-    exec(code.replace("../runs/compare", str(tmp_path)), {})
-    assert loaded == [tmp_path / "model_rnn-0123abcd"]
-
-
-class Translator:
-    def translate(self, lines: list[str]) -> list[str]:
-        return lines
 
 
 def test_latex_is_escaped(tmp_path: Path) -> None:
