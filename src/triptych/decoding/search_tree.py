@@ -100,7 +100,8 @@ class SearchTree:
         mark = {DROPPED: f"<s>{piece}</s>", FINISHED: f"{piece} ✓"}.get(node.fate, piece)
         text = f"<b>{mark}</b>" if self.is_best(node) else mark
         score = "" if node.score is None else f", score {node.score:.2f}"
-        label = f"{text} <small>{node.log_probability:.2f}{score}</small>".replace("-", "−")
+        figures = f"{node.log_probability:.2f}{score}".replace("-", "−")
+        label = f"{text} <small>{figures}</small>"
         if not node.children:
             return f'<div style="margin-left: 2.1em">{label}</div>'
         opened = " open" if self.is_best(node) else ""

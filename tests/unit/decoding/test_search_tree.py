@@ -17,7 +17,7 @@ from triptych.decoding.search_tree import DROPPED, FINISHED, LIVE, SearchTree, s
 from triptych.errors import UserError
 from triptych.runs.run import Run
 
-PIECES = ["<pad>", "<unk>", "<s>", "</s>", "a", "b<i>"]
+PIECES = ["<pad>", "<unk>", "<s>", "</s>", "a", "b-<i>"]
 SENTENCE = "The schools that I showed him are not new."
 
 
@@ -130,7 +130,7 @@ def test_a_notebook_shows_branches_that_open_and_markup_as_text() -> None:
     assert (shown.open, shown.closed) == (1, 2)  # the way to the best translation is open
     assert shown.other == {"p", "details", "summary", "small", "div", "b", "s"}
     assert "s <b>" in shown.text
-    assert "b<i> −0.92" in shown.text
+    assert "b-<i> −0.92" in shown.text
     assert "</s> ✓ −1.02, score −1.02" in shown.text
 
 
@@ -139,8 +139,8 @@ def test_the_text_of_a_tree_leaves_out_what_was_dropped() -> None:
         "s <b>",
         "  a -0.51",
         "    a -1.43",
-        "    b<i> -1.71",
-        "  b<i> -0.92 *",
+        "    b-<i> -1.71",
+        "  b-<i> -0.92 *",
         "    </s> -1.02 ✓*",
     ]
 
