@@ -51,6 +51,9 @@ def test_every_page_is_built_and_loads_nothing_from_elsewhere(site: Path) -> Non
         assert (site / page.with_suffix(".html").name).exists()
     for study in (ROOT / "experiments").glob("*/README.md"):
         assert (site / "experiments" / study.parent.name / "index.html").exists()
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        shown = (site / "notebooks" / f"{notebook.name}.html").read_text(encoding="utf-8")
+        assert shown.count('<img alt="Figure"') == notebook.read_text(encoding="utf-8").count('"image/png"') > 0
     for page in site.rglob("*.html"):
         loads = Loads()
         loads.feed(page.read_text(encoding="utf-8"))
@@ -84,7 +87,10 @@ def test_search_works_from_a_folder(page: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["index", "quickstart", "equations", "reference/model", "reference/api", "claims"])
+@pytest.mark.parametrize(
+    "name",
+    ["index", "quickstart", "equations", "reference/model", "reference/api", "claims", "notebooks/attention.ipynb"],
+)
 def test_pages_fit_a_narrow_screen(page: Any, site: Path, name: str) -> None:
     page.goto((site / f"{name}.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

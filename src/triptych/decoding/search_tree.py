@@ -141,7 +141,7 @@ class _Recorder(Search):
     def __init__(self, search: Search, pieces: Sequence[str]) -> None:
         super().__init__(**vars(search))
         self._pieces = pieces
-        self._nodes = {(): SearchNode((), "", 0.0, LIVE)}
+        self._nodes: dict[tuple[int, ...], SearchNode] = {(): SearchNode((), "", 0.0, LIVE)}
 
     @property
     def root(self) -> SearchNode:
