@@ -27,7 +27,7 @@ def train_model(
     Args:
         lines: training text, without line feeds.
         languages: in the order of their tags.
-        algorithm: ``bpe``, ``unigram`` or ``char``.
+        algorithm: ``bpe``, ``unigram``, ``char`` or ``word``; words are then what stands between spaces.
         vocab_size: pieces, special ones included; None for all characters.
         byte_fallback: whether bytes are pieces.
 

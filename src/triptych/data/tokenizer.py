@@ -9,6 +9,10 @@ text has a piece, so decoding restores the encoded text. SentencePiece's default
 spaces and widths, so that references would no longer be the published ones. With ``byte_fallback`` any text is
 restored; without it a character that is not in the training text becomes ``<unk>``. One exception: ``▁`` (U+2581),
 SentencePiece's symbol for a space, is decoded as a space.
+
+``word`` has a closed vocabulary, as translation models had before pieces (Bahdanau et al. 2015; Luong et al. 2015): the
+most frequent words and punctuation marks. All others become ``<unk>``, and in a translation ``⁇``, which counts as a
+wrong word. Text of known words is restored with single spaces (see ``words.py``).
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ from typing import Any, Protocol
 
 import sentencepiece
 
-from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, LanguageTags, Vocabulary
+from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK, LanguageTags, Vocabulary
+from triptych.data import words
 from triptych.data.bpe_dropout import BpeDropout
 from triptych.data.sentencepiece_training import train_model
 from triptych.data.text_file import digest_lines
@@ -35,7 +40,8 @@ from triptych.stored import DamagedFile, check_shape, read_bytes, read_json
 SRC_TAG, TGT_TAG = 4, 5
 """Ids of the first two language tags in every vocabulary. With one direction: the source's and the target's."""
 
-ALGORITHMS = ("bpe", "unigram", "char")
+WORD = "word"
+ALGORITHMS = ("bpe", "unigram", "char", WORD)
 OWN = "own"
 """What stands for the algorithm of a model that the user has trained (``own_tokenizer``)."""
 
@@ -139,7 +145,10 @@ class Tokenizer:
             side: ``src`` or ``tgt``.
             threads: number of threads; -1 for one per CPU core.
         """
-        return self._processors[side].encode(list(lines), num_threads=threads)
+        processor = self._processors[side]
+        if self.algorithm == WORD:  # SentencePiece would make one <unk> of several unknown words in a row
+            return [processor.piece_to_id([f"▁{word}" for word in words.split(line)]) for line in lines]
+        return processor.encode(list(lines), num_threads=threads)
 
     def sample(self, lines: Sequence[str], side: str, seed: int) -> list[list[int]]:
         """Encode lines with randomly drawn segmentations, determined by ``seed`` and all the lines together.
@@ -162,7 +171,11 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[Sequence[int]], side: str) -> list[str]:
         """Decode ids to text. Special ids are dropped, except ``<unk>``, which becomes `` ⁇ ``."""
-        return self._processors[side].decode([[int(i) for i in row if i not in self._not_decoded] for row in ids])
+        rows = [[int(i) for i in row if i not in self._not_decoded] for row in ids]
+        if self.algorithm != WORD:
+            return self._processors[side].decode(rows)
+        pieces = [[words.UNKNOWN if i == UNK else self._processors[side].id_to_piece(i) for i in row] for row in rows]
+        return [words.join(piece.removeprefix("▁") for piece in row) for row in pieces]
 
     def pieces(self, ids: Sequence[int], side: str) -> list[str]:
         """Return the piece of each id, special ids included (``<s>``, ``<en>``), for plots and for BLEU over pieces."""
@@ -230,7 +243,7 @@ class SentencePieceTrainer:
     The fingerprint of the tokenizer is a hash of this object's attributes in order, so a new attribute changes it.
 
     Args:
-        algorithm: ``bpe`` (Sennrich et al. 2016), ``unigram`` (Kudo 2018) or ``char``.
+        algorithm: ``bpe`` (Sennrich et al. 2016), ``unigram`` (Kudo 2018), ``char`` or ``word``.
         joint: whether both sides share one vocabulary.
         byte_fallback: whether to encode unknown characters as UTF-8 bytes (256 more pieces) instead of ``<unk>``.
         train_lines: maximum number of lines of each side to train on, evenly spaced over the text; None for all.
@@ -258,6 +271,8 @@ class SentencePieceTrainer:
         require_one_of(ALGORITHMS, "tokenizer", algorithm=algorithm)
         if algorithm == "char" and vocab_size is not None:
             raise UserError("tokenizer.algorithm=char has no vocab_size; leave it out.")
+        if algorithm == WORD and byte_fallback:
+            raise UserError("tokenizer.byte_fallback=true does not go with tokenizer=word: unknown words are <unk>.")
         for key, value, owner in (("bpe_dropout", bpe_dropout, "bpe"), ("unigram_alpha", unigram_alpha, "unigram")):
             if value and algorithm != owner:
                 raise UserError(f"tokenizer.{key}={value} belongs to tokenizer={owner}, not {algorithm}; leave it out.")
@@ -287,6 +302,8 @@ class SentencePieceTrainer:
         folder = Path(cache).expanduser() / "tokenizers" / fingerprint
         if not folder.exists():
             sides = {"src": self._select_lines(src), "tgt": self._select_lines(tgt)}
+            if self.algorithm == WORD:
+                sides = {side: [" ".join(words.split(line)) for line in lines] for side, lines in sides.items()}
             texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
             models = {
                 name: train_model(

@@ -12,6 +12,7 @@ from typing import Any
 from triptych.data.corpus import Corpus
 from triptych.data.pairs import Pairs, Section
 from triptych.data.tokenizer import Tokenizer
+from triptych.data.words import UNKNOWN
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
@@ -141,7 +142,7 @@ def evaluate_pairs(
     nats = sentence_nats(translator, pairs, sections, search_tokens)
     scores = {
         **score_corpus(metrics, translations, references, sources),
-        "sentence_bleu_pieces": sentence_bleu_pieces(*pieces),
+        "sentence_bleu_pieces": sentence_bleu_pieces(_without_unknown(pieces[0]), pieces[1]),
         "repetition_rate": repetition_rate(translations),
         "cut_share": sum(one.cut for one in found) / len(found),
         **mean_nats(nats, references),
@@ -163,6 +164,11 @@ def evaluate_pairs(
 def _pieces(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[str]]:
     """Return the pieces of lines of the target side."""
     return [tokenizer.pieces(ids, "tgt") for ids in tokenizer.encode(lines, "tgt")]
+
+
+def _without_unknown(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the pieces of translations so that ``<unk>`` matches no reference: what it stands for is not known."""
+    return [[UNKNOWN if piece == "<unk>" else piece for piece in pieces] for pieces in sentences]
 
 
 def _word_recall(corpus: Corpus, split: str, translations: Sequence[str], edges: Sequence[int]) -> dict[str, Any]:

@@ -131,10 +131,10 @@ def test_several_processes_write_the_same_files_as_one(
     assert files(tmp_path / "many") == files(tmp_path / "one")
 
 
-@pytest.fixture(scope="module", params=["bpe", "unigram", "char"])
+@pytest.fixture(scope="module", params=["bpe", "unigram", "char", "word"])
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokenizer, Corpus]:
     corpus = ToyCorpus(seed=0, train=200, validation=1, test=1, test_long=1, max_length=None, max_length_ratio=None)
-    size = {} if request.param == "char" else {"vocab_size": 420 if request.param == "bpe" else 180}
+    size = {} if request.param == "char" else {"vocab_size": {"bpe": 420, "unigram": 180, "word": 100}[request.param]}
     settings = {"algorithm": request.param, "joint": False, "byte_fallback": request.param == "bpe", **size}
     trainer = SentencePieceTrainer(train_lines=None, **settings)
     return trainer.fit(corpus, tmp_path_factory.mktemp("cache")), corpus

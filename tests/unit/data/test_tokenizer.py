@@ -6,16 +6,18 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK
-from triptych.data import toy
+from triptych.data import toy, words
 from triptych.data.sentencepiece_training import train_model
 from triptych.data.tokenizer import SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
@@ -79,6 +81,37 @@ def test_characters_of_the_training_text_alone(cache: Path) -> None:
     assert (tokenizer.vocabulary.src_size, tokenizer.vocabulary.tgt_size) == (english, french)
     assert tokenizer.encode(["a cat"], "src") != tokenizer.encode(["a cat"], "tgt")
     assert tokenizer.encode(["ж"], "src")[0][-1] == UNK  # only the test set has it
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_the_most_frequent_words_have_ids_and_others_are_unknown(cache: Path, joint: bool) -> None:
+    size = 60
+    tokenizer = trainer(algorithm="word", joint=joint, byte_fallback=False, vocab_size=size).fit(TEXT, cache)
+    assert tokenizer.name == f"word-{'joint' if joint else 'separate'}-{size}"
+    for side, lines in zip(SIDES, (ENGLISH, FRENCH), strict=True):
+        text = [*ENGLISH, *FRENCH] if joint else lines
+        counts = Counter(word for line in text for word in words.split(line))
+        known = {piece.removeprefix("▁") for piece in tokenizer.vocabulary_pieces(side)[6:]}
+        assert len(known) == size - 6
+        assert min(counts[word] for word in known) >= max(counts[word] for word in counts.keys() - known)
+        for line, ids, decoded in zip(
+            lines, tokenizer.encode(lines, side), tokenizer.decode(tokenizer.encode(lines, side), side), strict=True
+        ):
+            tokens = words.split(line)
+            assert [i == UNK for i in ids] == [word not in known for word in tokens]
+            assert decoded == words.join(word if word in known else "⁇" for word in tokens)
+            assert "⁇" in decoded or decoded == line
+
+
+def test_an_unknown_word_is_a_wrong_word_for_bleu(cache: Path) -> None:
+    tokenizer = trainer(algorithm="word", byte_fallback=False, vocab_size=60).fit(TEXT, cache)
+    line = next(line for line in FRENCH if UNK in tokenizer.encode([line], "tgt")[0])
+    (decoded,) = tokenizer.decode(tokenizer.encode([line], "tgt"), "tgt")
+    unknown = tokenizer.encode([line], "tgt")[0].count(UNK)
+    score = sacrebleu.corpus_bleu([decoded], [[line]])
+    assert decoded.count("⁇") == unknown
+    assert score.counts[0] == score.totals[0] - unknown
+    assert score.sys_len == score.ref_len, "an unknown word still counts as a word"
 
 
 def test_decoding_drops_special_ids_but_shows_unknowns(bytes_tokenizer: Tokenizer) -> None:
@@ -180,7 +213,8 @@ def test_an_impossible_size_names_the_bound_and_the_bound_works(cache: Path, alg
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"algorithm": "wordpiece"}, "algorithm=wordpiece is unknown; choose one of bpe, unigram, char"),
+        ({"algorithm": "wordpiece"}, "algorithm=wordpiece is unknown; choose one of bpe, unigram, char, word"),
+        ({"algorithm": "word"}, "byte_fallback=true does not go with tokenizer=word"),
         ({"algorithm": "char"}, "char has no vocab_size"),
         ({"algorithm": "char", "vocab_size": None, "bpe_dropout": 0.1}, "bpe_dropout=0.1 belongs to tokenizer=bpe"),
         ({"unigram_alpha": 0.1}, "unigram_alpha=0.1 belongs to tokenizer=unigram, not bpe"),

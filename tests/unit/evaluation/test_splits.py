@@ -15,7 +15,7 @@ from triptych.decoding.translator import Translation
 from triptych.errors import UserError
 from triptych.evaluation.length_penalty import ChosenSearch
 from triptych.evaluation.metrics import Metric, MetricScore, corpus_scores, standard_metrics
-from triptych.evaluation.splits import Evaluation, check_metrics, evaluate_split, save_evaluation
+from triptych.evaluation.splits import Evaluation, _without_unknown, check_metrics, evaluate_split, save_evaluation
 from triptych.runs.folder import RunFolder
 
 SEARCH = Search(
@@ -75,6 +75,10 @@ def test_scores_have_the_keys_and_values_of_a_result() -> None:
     assert (found.scores["sentences"], found.scores["checkpoint"], found.scores["beam_size"]) == (3, "best", 2)
     assert found.scores["cut_share"] == 1 / 3, "the one that was cut on its way through German"
     assert (found.scores["nats_per_sentence"], found.nats) == (None, None), "one section goes through a pivot"
+
+
+def test_an_unknown_piece_of_a_translation_matches_no_unknown_piece_of_its_reference() -> None:
+    assert _without_unknown([["▁a", "<unk>"], []]) == [["▁a", "⁇"], []]
 
 
 def test_references_are_scored_where_no_pivot_stands_between() -> None:
