@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -80,8 +80,30 @@ class HeldOut:
         return (int.from_bytes(digest, "big") / 2**64 < self.share) == self.validation
 
 
+@dataclass(frozen=True)
+class TextFormat:
+    """How the files of a corpus are read.
+
+    Attributes:
+        name: part of the identity of the checked text in the cache; None for files of one sentence per line.
+        sentences_of: yields the sentences of a file.
+    """
+
+    name: str | None
+    sentences_of: Callable[[Path], Iterator[str]]
+
+
+PLAIN = TextFormat(None, read_lines)
+"""Files of one sentence per line."""
+
+
 def read_splits(
-    folder: Path, sources: Mapping[str, Source], directions: Directions, cache: Path, held_out: float | None = None
+    folder: Path,
+    sources: Mapping[str, Source],
+    directions: Directions,
+    cache: Path,
+    held_out: float | None = None,
+    text_format: TextFormat = PLAIN,
 ) -> tuple[dict[str, Pairs], dict[str, list[Section]], list[str]]:
     """Read and check the files of every split.
 
@@ -94,6 +116,7 @@ def read_splits(
         directions: directions that are trained and tested.
         cache: root of the cache.
         held_out: share of the training pairs that are the validation set; None if it has files of its own.
+        text_format: how the files are read.
 
     Returns:
         The pairs of each split, the sections of each split, and a report with one line per check.
@@ -108,13 +131,14 @@ def read_splits(
         if name in (TRAIN, VALIDATION):
             kept = None if held_out is None else HeldOut(held_out, name == VALIDATION)
             parts = [
-                read_split(folder, name, source, direction, cache, report, kept) for direction in directions.trained
+                read_split(folder, name, source, direction, cache, report, text_format, kept)
+                for direction in directions.trained
             ]
             splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(ConcatenatedLines, zip(*parts, strict=True)))
             sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
             sections[name] = [Section(direction, size) for direction, size in sizes]
             continue
-        pairs = read_split(folder, name, source, directions.tested, cache, report)
+        pairs = read_split(folder, name, source, directions.tested, cache, report, text_format)
         for suffix, route in directions.routes.items():
             splits[name + suffix], sections[name + suffix] = pairs, [Section(route, len(pairs.src))]
     return splits, sections, report
@@ -127,12 +151,13 @@ def read_split(
     direction: Direction,
     cache: Path,
     report: list[str],
+    text_format: TextFormat,
     held_out: HeldOut | None = None,
 ) -> Pairs:
     """Return the checked pairs of one direction of a split, and append what was found to the report."""
     src, tgt = files_of(folder, source, direction)
     drop_empty = name == TRAIN or held_out is not None
-    stored = store_text((src, tgt), cache, drop_empty=drop_empty, held_out=held_out)
+    stored = store_text((src, tgt), cache, text_format, drop_empty=drop_empty, held_out=held_out)
     counted = read_json(stored / "counts.json", _Counts, REMEDY)
     require_checksums(stored, counted["files"], REMEDY)
     total, empty = counted["counts"]
@@ -143,18 +168,22 @@ def read_split(
     return Pairs(*(LineFile(stored / f"{side}.txt") for side in SIDES))
 
 
-def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool, held_out: HeldOut | None = None) -> Path:
+def store_text(
+    files: tuple[Path, Path], cache: Path, text_format: TextFormat, *, drop_empty: bool, held_out: HeldOut | None = None
+) -> Path:
     """Return the cache folder with the checked lines of two files, and create it if the files are new or have changed.
 
     Files count as changed when their path, size, modification time or change time differ.
 
     Args:
+        text_format: how the files are read.
         drop_empty: whether to drop pairs with an empty side.
         held_out: which of the pairs to store; None for all.
     """
     stats = [(str(file.resolve()), file.stat()) for file in files]
     identity = [[path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for path, stat in stats]
     stored = [_FORMAT, identity, drop_empty, *([held_out.share, held_out.validation] if held_out else [])]
+    stored += [text_format.name] if text_format.name else []
     key = hashlib.sha256(json.dumps(stored).encode()).hexdigest()[:16]
     folder = cache / "text" / key
     if not folder.exists():
@@ -162,7 +191,11 @@ def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool, held_
             temporary.mkdir()
             writers = [LineWriter(temporary / f"{side}.txt") for side in SIDES]
             counts = [0, 0]
-            pairs = (pair for pair in read_pairs(files) if held_out is None or held_out.has(pair[0]))
+            pairs = (
+                pair
+                for pair in read_pairs(files, text_format.sentences_of)
+                if held_out is None or held_out.has(pair[0])
+            )
             while block := list(islice(pairs, _BLOCK_PAIRS)):
                 filled = [pair for pair in block if all(pair)]
                 counts = [counts[0] + len(block), counts[1] + len(block) - len(filled)]
@@ -174,13 +207,15 @@ def store_text(files: tuple[Path, Path], cache: Path, *, drop_empty: bool, held_
     return folder
 
 
-def read_pairs(files: tuple[Path, Path]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of two files in pairs.
+def read_pairs(
+    files: tuple[Path, Path], sentences_of: Callable[[Path], Iterator[str]] = read_lines
+) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of two files in pairs.
 
     Raises:
-        UserError: as ``read_lines``, or one file has more lines than the other.
+        UserError: as ``sentences_of``, or one file has more lines than the other.
     """
-    sides = [read_lines(file) for file in files]
+    sides = [sentences_of(file) for file in files]
     for number, (src, tgt) in enumerate(zip_longest(*sides)):
         if src is None or tgt is None:
             counts = [number, number]
