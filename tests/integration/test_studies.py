@@ -100,4 +100,6 @@ def test_every_study_has_its_page() -> None:
 def test_an_unknown_study(tmp_path: Path) -> None:
     done = triptych("train", "-m", "experiment=nothing", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("triptych: experiment=nothing is unknown; choose one of architectures, bottleneck,")
+    assert done.stderr.startswith(
+        "triptych: experiment=nothing is unknown; choose one of architectures, beam, bottleneck,"
+    )

@@ -15,7 +15,7 @@ from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.page import build_page
 from triptych.reports.published import Published
-from triptych.reports.sections import divergence, dose, equal, grid, scaling
+from triptych.reports.sections import beams, divergence, dose, equal, grid, scaling
 from triptych.reports.sections.section import Section
 from triptych.reports.stored_run import StoredRun, test_sets
 from triptych.reports.study import Study
@@ -26,7 +26,7 @@ from triptych.reports.translations import TranslatedSet, translated_sets
 from triptych.reports.translations_data import page_data
 from triptych.runs.measured_speeds import MeasuredSpeeds
 
-SECTIONS = (grid, equal, dose, scaling, divergence)
+SECTIONS = (grid, equal, dose, scaling, divergence, beams)
 """The kinds of studies that add to a report, in its order."""
 
 
