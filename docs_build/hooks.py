@@ -31,9 +31,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that lie outside docs/ or are made here, and the site's style sheet and scripts."""
+    """Add the pages that are no Markdown in docs/ or are made here, and the site's style sheet and scripts."""
     for path, name in _sources.items():
-        if not name.startswith("docs/"):
+        if name != f"docs/{path}":  # else MkDocs finds it itself
             files.append(File.generated(config, path, content=repository.as_markdown(repository.ROOT / name)))
     for path, text in reference_pages.pages().items():
         files.append(File.generated(config, path, content=text))

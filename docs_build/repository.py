@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 ROOT = Path(__file__).parents[1]
-FIRST_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "experiments/**/README.md")
+FIRST_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**/*.md", "experiments/**/README.md")
 """Pages of the site as patterns; what they link to inside the repository becomes a page as well."""
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".cff": "yaml", ".json": "json", ".toml": "toml", ".sh": "sh"}
 IMAGES = (".svg", ".png")
