@@ -72,7 +72,8 @@ def train(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return cli.main()
 
 
-@pytest.mark.parametrize("model", ["transformer", pytest.param("rnn_bahdanau", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["transformer", "rnn_bahdanau"])
 def test_a_compiled_training_is_the_same(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))

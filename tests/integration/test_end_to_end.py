@@ -241,7 +241,7 @@ def losses(folder: Path) -> dict[int, float]:
     ("how", "more"),
     [
         (signal.SIGKILL, ["tokenizer.bpe_dropout=0.1"]),
-        (signal.SIGINT, []),
+        pytest.param(signal.SIGINT, [], marks=pytest.mark.slow),
         (signal.SIGTERM, ["strategy.workers=2", "tokenizer.bpe_dropout=0.1"]),
     ],
     ids=["kill", "ctrl-c", "term"],

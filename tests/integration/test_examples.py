@@ -34,6 +34,7 @@ def test_train_and_translate(tmp_path: Path) -> None:
     assert "▁The" in output  # a column of the attention weights
 
 
+@pytest.mark.slow
 def test_compare_architectures(tmp_path: Path) -> None:
     output = example("compare_architectures.py", tmp_path)
     assert "3 runs, 1 token stream" in output

@@ -82,6 +82,7 @@ def test_ctrl_c_before_and_after_training_loses_nothing(
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     with monkeypatch.context() as patched:
         patched.setattr(f"triptych.{phase}", interrupted)
         done = triptych(*small, cwd=tmp_path)

@@ -242,13 +242,13 @@ def test_arms_side_by_side_by_a_launcher_of_hydra(home: Path, whole: dict[str, A
 
 def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     folder = place(home, "failing")
-    command = ["train", "-m", *TINY, "data.validation=0,6", "budget.steps=3"]
+    command = ["train", "-m", *TINY, "data.max_length=1,200", "budget.steps=3"]
     done = triptych(*command, cwd=folder)
     assert done.returncode == 2
     assert "1 of 2 arms are finished: runs" in done.stdout
     *_, failed, again = done.stderr.splitlines()
-    assert "data.validation=0" in failed
-    assert failed.endswith("needs at least one sentence in each split, but validation is 0.")
+    assert "data.max_length=1" in failed
+    assert failed.endswith("leave no training pair; raise them.")
     assert again.startswith("triptych: 1 of 2 arms failed; again: triptych train -m scale=smoke")
     arms = sweeps.read_arms(folder / "runs")
     assert [arm.status for arm in arms] == ["failed", "finished"]
@@ -256,18 +256,18 @@ def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     assert arms[1].run is not None
     assert (folder / "runs" / arms[1].run / "result.json").exists()
     assert "failed: " in triptych(*command, cwd=folder).stderr
-    done = triptych("train", "-m", *TINY, "data.validation=5,6", "budget.steps=3", cwd=folder)
+    done = triptych("train", "-m", *TINY, "data.max_length=150,200", "budget.steps=3", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert {arm.overrides[-1]: arm.status for arm in sweeps.read_arms(folder / "runs")} == {
-        "data.validation=0": "left out",
-        "data.validation=5": "finished",
-        "data.validation=6": "finished",
+        "data.max_length=1": "left out",
+        "data.max_length=150": "finished",
+        "data.max_length=200": "finished",
     }
-    done = triptych("report", "runs", cwd=folder)
+    done = triptych("report", "runs", "--unequal", cwd=folder)
     assert done.returncode == 0, done.stderr
-    rows = [line for line in done.stdout.splitlines() if "data.validation=" in line]
+    rows = [line for line in done.stdout.splitlines() if "data.max_length=" in line]
     assert not any("(failed)" in row for row in rows), "a mistake that was corrected"
-    assert "data.validation=0 failed before it began, and a later sweep left it out" in " ".join(done.stdout.split())
+    assert "data.max_length=1 failed before it began, and a later sweep left it out" in " ".join(done.stdout.split())
     done = triptych(*command, cwd=folder)
     assert done.returncode == 2
     assert [arm.status for arm in sweeps.read_arms(folder / "runs")] == ["failed", "finished", "finished"]

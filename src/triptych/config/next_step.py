@@ -86,7 +86,8 @@ def has_attention(run: str) -> bool:
     path = Path(run.strip("[]").split(",")[0]).expanduser() / "config.yaml"
     if not path.is_file():
         return True
-    return yaml.safe_load(path.read_text(encoding="utf-8"))["model"].get("attention") != "none"
+    model = yaml.safe_load(path.read_text(encoding="utf-8")).get("model", {})
+    return model.get("attention") != "none"
 
 
 def first_line(path: str) -> str | None:

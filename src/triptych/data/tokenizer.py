@@ -12,7 +12,7 @@ SentencePiece's symbol for a space, is decoded as a space.
 
 ``word`` has a closed vocabulary, as translation models had before pieces (Bahdanau et al. 2015; Luong et al. 2015): the
 most frequent words and punctuation marks. All others become ``<unk>``, and in a translation ``⁇``, which counts as a
-wrong word. Text of known words is restored with single spaces (see ``words.py``).
+wrong word. Text of known words is restored with single spaces (see ``word_splitting.py``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import sentencepiece
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK, LanguageTags, Vocabulary
-from triptych.data import words
+from triptych.data import word_splitting
 from triptych.data.bpe_dropout import BpeDropout
 from triptych.data.sentencepiece_training import train_model
 from triptych.data.text_file import digest_lines
@@ -147,7 +147,7 @@ class Tokenizer:
         """
         processor = self._processors[side]
         if self.algorithm == WORD:  # SentencePiece would make one <unk> of several unknown words in a row
-            return [processor.piece_to_id([f"▁{word}" for word in words.split(line)]) for line in lines]
+            return [processor.piece_to_id([f"▁{word}" for word in word_splitting.split(line)]) for line in lines]
         return processor.encode(list(lines), num_threads=threads)
 
     def sample(self, lines: Sequence[str], side: str, seed: int) -> list[list[int]]:
@@ -174,8 +174,9 @@ class Tokenizer:
         rows = [[int(i) for i in row if i not in self._not_decoded] for row in ids]
         if self.algorithm != WORD:
             return self._processors[side].decode(rows)
-        pieces = [[words.UNKNOWN if i == UNK else self._processors[side].id_to_piece(i) for i in row] for row in rows]
-        return [words.join(piece.removeprefix("▁") for piece in row) for row in pieces]
+        piece_of = self._processors[side].id_to_piece
+        pieces = [[word_splitting.UNKNOWN if i == UNK else piece_of(i) for i in row] for row in rows]
+        return [word_splitting.join(piece.removeprefix("▁") for piece in row) for row in pieces]
 
     def pieces(self, ids: Sequence[int], side: str) -> list[str]:
         """Return the piece of each id, special ids included (``<s>``, ``<en>``), for plots and for BLEU over pieces."""
@@ -303,7 +304,9 @@ class SentencePieceTrainer:
         if not folder.exists():
             sides = {"src": self._select_lines(src), "tgt": self._select_lines(tgt)}
             if self.algorithm == WORD:
-                sides = {side: [" ".join(words.split(line)) for line in lines] for side, lines in sides.items()}
+                sides = {
+                    side: [" ".join(word_splitting.split(line)) for line in lines] for side, lines in sides.items()
+                }
             texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
             models = {
                 name: train_model(

@@ -12,7 +12,7 @@ from typing import Any
 from triptych.data.corpus import Corpus
 from triptych.data.pairs import Pairs, Section
 from triptych.data.tokenizer import Tokenizer
-from triptych.data.words import UNKNOWN
+from triptych.data.word_splitting import UNKNOWN
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError

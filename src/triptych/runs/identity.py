@@ -35,6 +35,8 @@ SCORING = (
 """Keys that matter only after training."""
 FOLDERS = r"[^\[\],]*/(?=[^\[\],])"
 """Regular expression of the folders of a path, which may stand in a list."""
+QUOTED_VALUE = r"^([^=]+)=(['\"])([^'\"]*)\2$"
+"""Regular expression of an override whose whole value is in quotes."""
 BUDGET = (*SCORING, "budget")
 """Further keys that a training can differ in and have its first steps in common with others."""
 
@@ -72,8 +74,9 @@ def config_hash(
 
 
 def identifying_overrides(overrides: Sequence[str]) -> list[str]:
-    """Return the overrides that change what a run computes."""
-    return [one for one in overrides if re.split(r"[./=]", one.lstrip("+~"))[0] not in (*NOT_IDENTIFYING, "hydra")]
+    """Return the overrides that change what a run computes, without quotes around a value, which change nothing."""
+    kept = [one for one in overrides if re.split(r"[./=]", one.lstrip("+~"))[0] not in (*NOT_IDENTIFYING, "hydra")]
+    return [re.sub(QUOTED_VALUE, r"\1=\3", one) for one in kept]
 
 
 def display_overrides(overrides: Sequence[str]) -> list[str]:

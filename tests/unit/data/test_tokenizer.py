@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK
-from triptych.data import toy, words
+from triptych.data import toy, word_splitting
 from triptych.data.sentencepiece_training import train_model
 from triptych.data.tokenizer import SRC_TAG, TGT_TAG, SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
@@ -90,16 +90,16 @@ def test_the_most_frequent_words_have_ids_and_others_are_unknown(cache: Path, jo
     assert tokenizer.name == f"word-{'joint' if joint else 'separate'}-{size}"
     for side, lines in zip(SIDES, (ENGLISH, FRENCH), strict=True):
         text = [*ENGLISH, *FRENCH] if joint else lines
-        counts = Counter(word for line in text for word in words.split(line))
+        counts = Counter(word for line in text for word in word_splitting.split(line))
         known = {piece.removeprefix("▁") for piece in tokenizer.vocabulary_pieces(side)[6:]}
         assert len(known) == size - 6
         assert min(counts[word] for word in known) >= max(counts[word] for word in counts.keys() - known)
         for line, ids, decoded in zip(
             lines, tokenizer.encode(lines, side), tokenizer.decode(tokenizer.encode(lines, side), side), strict=True
         ):
-            tokens = words.split(line)
+            tokens = word_splitting.split(line)
             assert [i == UNK for i in ids] == [word not in known for word in tokens]
-            assert decoded == words.join(word if word in known else "⁇" for word in tokens)
+            assert decoded == word_splitting.join(word if word in known else "⁇" for word in tokens)
             assert "⁇" in decoded or decoded == line
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.data import words
+from triptych.data import word_splitting
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,14 @@ from triptych.data import words
     ],
 )
 def test_marks_are_tokens_and_words_keep_no_joiner(text: str, tokens: list[str]) -> None:
-    assert words.split(text) == tokens
+    assert word_splitting.split(text) == tokens
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="▁￭")))
 def test_any_text_comes_back_with_single_spaces(text: str) -> None:
-    assert words.join(words.split(text)) == " ".join(text.split())
-    assert not any(token[1:-1].count(" ") for token in words.split(text))
+    assert word_splitting.join(word_splitting.split(text)) == " ".join(text.split())
+    assert not any(token[1:-1].count(" ") for token in word_splitting.split(text))
 
 
 def test_tokens_in_an_order_that_no_text_has_are_joined_too() -> None:
-    assert words.join(["￭.", "a", "￭'￭", "￭'￭", "b", "(￭"]) == ". a''b ("
+    assert word_splitting.join(["￭.", "a", "￭'￭", "￭'￭", "b", "(￭"]) == ". a''b ("
