@@ -143,15 +143,24 @@ def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
 
 def test_a_failure_before_the_beginning_is_told_but_of_a_finished_arm(home: Path) -> None:
     folder = place(home, "held")
-    again = ["scale=smoke", "data=text", "data.dir=nowhere", "data.train=train", "data.src=en", "data.tgt=fr"]
+    again = ["scale=smoke", "data=text", "data.dir=/no/where", "data.train=train", "data.src=en", "data.tgt=fr"]
     (arm,) = sweeps.plan_arms(folder / "runs", None, [again])
     for status, then in (("running", "failed"), ("finished", "finished"), ("waiting", "failed")):
         sweeps.set_status(folder / "runs", arm, status)
         assert len(arms_in(folder)) == 1
         done = triptych("train", "-m", *again, cwd=folder)
-        assert "nowhere" in done.stderr
+        assert "/no/where" in done.stderr
         assert sweeps.current(folder / "runs", arm).status == then
         assert "cut off" not in done.stderr
+
+
+def test_a_sweep_into_a_run_is_refused(home: Path) -> None:
+    folder = place(home, "inside")
+    (folder / "runs" / "mine").mkdir(parents=True)
+    (folder / "runs" / "mine" / "run.json").write_text("{}")
+    done = triptych("train", "-m", *TINY, "budget.steps=3,4", "output=runs/mine", cwd=folder)
+    assert done.returncode == 2
+    assert "output=runs/mine is a run's own folder; give the sweep another one." in done.stderr
 
 
 def test_what_a_killed_process_has_left_is_removed(home: Path) -> None:

@@ -21,10 +21,10 @@ def forecast_table(arms: Sequence[Estimate], notes: Sequence[str]) -> Table:
             row.arm,
             f"{row.parameters / 1e6:.2f}",
             f"{row.steps:,}",
-            *(["shared"] * 3 if row.shared else _costs(row.tokens, row.flops, row.seconds / scale)),
+            *(["shared"] * 3 if row.shared else _costs(row.tokens, row.flops, row.seconds / scale, row.measured)),
             f"{row.disk_bytes / 1e9:.2f}",
             f"{row.memory_bytes / 1e9:.2f}",
-            f"{'' if row.measured else '~'}{row.tokens_per_second:,.0f}",
+            f"{row.tokens_per_second:,.0f}",
         ]
         for row in found.itertuples()
     ]
@@ -35,5 +35,5 @@ def forecast_table(arms: Sequence[Estimate], notes: Sequence[str]) -> Table:
     return Table("Forecast", make_cells(names, rows), notes, optional=[*map(names.index, OPTIONAL)])
 
 
-def _costs(tokens: float, flops: float, time: float) -> list[str]:
-    return [f"{tokens / 1e6:.2f}", f"{flops:.2e}", f"{time:.2f}"]
+def _costs(tokens: float, flops: float, time: float, measured: bool = True) -> list[str]:
+    return [f"{tokens / 1e6:.2f}", f"{flops:.2e}", f"{'' if measured else '~'}{time:.2f}"]

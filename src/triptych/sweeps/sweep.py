@@ -48,6 +48,8 @@ class Sweep:
         self.jobs = chosen_jobs(config, arms)
         self.overrides = overrides
         self.output = Path(config.output).expanduser()
+        if RunFolder(self.output).record.exists():
+            raise UserError(f"output={config.output} is a run's own folder; give the sweep another one.")
         sweep_arms.leave_out_mistakes(self.output, arms)
         self.planned = sweep_arms.plan_arms(self.output, config.study.name, arms)
         self.said = SaidOnce(self.run_configs)
