@@ -241,16 +241,17 @@ def _own_share(arm: Estimate, arms: Sequence[Estimate]) -> float:
 def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> list[str]:
     """Say where the times come from, a sentence each."""
     place = device or arms[0].device
-    assumed = sum(not arm.measured for arm in arms)
+    trained = {arm.training: arm for arm in arms}.values()
+    assumed = sum(not arm.measured for arm in trained)
     lines = [f"Times: training on {place}, without validation and without translating the test sets."]
-    if assumed < len(arms):
+    if assumed < len(trained):
         how = f"{measure} steps, trained just now" if measure else "an earlier training there"
-        lines.append(f"{len(arms) - assumed} of {len(arms)} times follow from the speed of {how}.")
+        lines.append(f"{len(trained) - assumed} of {len(trained)} times follow from the speed of {how}.")
     if assumed:
         peak = arms[0].peak
         hint = "." if device else "; --measure 20 trains each for 20 steps to know better."
         lines.append(
-            f"{assumed} of {len(arms)} times, marked ~, assume {UTILISATION:.0%} of a peak of "
+            f"{assumed} of {len(trained)} times, marked ~, assume {UTILISATION:.0%} of a peak of "
             f"{peak / 1e12:,.3g} TFLOP/s{hint}"
         )
     if arms[0].jobs > 1:
