@@ -57,5 +57,8 @@ def write_inputs(folder: Path) -> Path:
     """Write the files that the pages' commands read."""
     (folder / "corpus").mkdir()
     write_three_languages(folder / "corpus")
-    (folder / "input.en").write_text("cat sleeps\nred house\n", encoding="utf-8")
+    for name in ("input.en", "talk.en"):
+        (folder / name).write_text("cat sleeps\nred house\n", encoding="utf-8")
+    for name in ("talk.fr", "other_system.fr"):
+        (folder / name).write_text("chat dort\nmaison rouge\n", encoding="utf-8")
     return folder
