@@ -12,7 +12,7 @@ import logging
 import math
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any
 
@@ -23,7 +23,6 @@ from triptych.errors import UserError
 from triptych.ranges import Range
 
 WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "true or false", str: "text", type(None): "null"}
-LISTS = (list, tuple, collections.abc.Sequence)
 OF_HYDRA = ("_target_", "_partial_", "_convert_", "_recursive_", "_args_")
 FLAGS: dict[str, Any] = {"_partial_": bool, "_recursive_": bool, "_convert_": str}
 LARGEST_INTEGER = 2**63 - 1
@@ -67,6 +66,7 @@ def _check(value: Any, hint: Any, key: str) -> None:
         check_types(value, f"{key}.", next((extra for _, extra in fitting if _is_schema(extra)), None))
     elif isinstance(value, ListConfig):
         inner = next((typing.get_args(one) for one, _ in fitting if typing.get_args(one)), ())
+        inner = tuple(one for one in inner if one is not ...)  # tuple[int, ...] is a list of any length
         for i in range(len(value)):
             if not OmegaConf.is_missing(value, i):
                 _check(value[i], inner[min(i, len(inner) - 1)] if inner else inspect.Parameter.empty, f"{key}[{i}]")
@@ -82,6 +82,8 @@ def types_of(hint: Any) -> Iterator[tuple[Any, Any]]:
     elif typing.get_origin(hint) in (typing.Union, types.UnionType):
         for one in typing.get_args(hint):
             yield from types_of(one)
+    elif typing.get_origin(hint) is typing.Literal:  # the constructor knows which of them
+        yield from ((type(one), None) for one in typing.get_args(hint))
     else:
         yield hint, None
 
@@ -95,14 +97,24 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, bool) and hint is bool
     if hint in WORDS:
         return isinstance(value, int | float if hint is float else hint)
-    if origin in LISTS:
-        return isinstance(value, ListConfig)
-    return isinstance(value, DictConfig)
+    if isinstance(value, ListConfig):
+        return _is_list(origin)
+    try:
+        if isinstance(value, DictConfig):
+            return not issubclass(origin, Sequence | Set)
+        return isinstance(value, origin)
+    except TypeError:  # a type variable, or a protocol that cannot be asked
+        return True
+
+
+def _is_list(kind: Any) -> bool:
+    """Whether a list will do for a type: it is one, as ``Iterable``, or is made of one, or cannot be told, as ``T``."""
+    return not isinstance(kind, type) or issubclass(list, kind) or issubclass(kind, tuple | Set)
 
 
 def _is_left_to_constructor(value: Any, admitted: list[Any]) -> bool:
     """Whether only a constructor can say if a text will do, as for a path."""
-    others = [one for one in admitted if one not in WORDS and (typing.get_origin(one) or one) not in LISTS]
+    others = [one for one in admitted if one not in WORDS and not _is_list(typing.get_origin(one) or one)]
     functions = [one for one in others if typing.get_origin(one) is collections.abc.Callable]
     return isinstance(value, str) and len(others) > len(functions)
 
@@ -116,7 +128,7 @@ def _in_words(admitted: list[tuple[Any, Any]]) -> str:
     words = []
     for one, extra in admitted:
         section = "a section" if one is Any else "a section with a _target_"
-        word = WORDS.get(one, "a list" if (typing.get_origin(one) or one) in LISTS else section)
+        word = WORDS.get(one, "a list" if _is_list(typing.get_origin(one) or one) else section)
         words.append(f"{word} {extra}" if isinstance(extra, Range) else word)
     return " or ".join(dict.fromkeys(words)).replace("true or false or", "true, false or")
 
@@ -151,10 +163,16 @@ def _hints_of_target(target: str, prefix: str) -> tuple[dict[str, Any], list[str
         raise UserError(f"{prefix}_target_={target} is no class or function; name one.")
     try:
         parameters = inspect.signature(constructor, eval_str=True).parameters.values()
-    except (NameError, TypeError, ValueError):  # a library's own way of writing them
+    except Exception:  # whatever evaluating a library's own way of writing them raises
         return {}, None
     open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-    return {one.name: one.annotation for one in parameters}, None if open_ended else [one.name for one in parameters]
+    hints = {one.name: _with_default(one.annotation, one.default) for one in parameters}
+    return hints, None if open_ended else [one.name for one in parameters]
+
+
+def _with_default(annotation: Any, default: Any) -> Any:
+    """Admit null where it is the default, as in ``size: int = None``."""
+    return annotation | None if default is None else annotation
 
 
 def import_target(target: str) -> Any:

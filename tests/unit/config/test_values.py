@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, Literal, TypeVar
 
 import pytest
 from conftest import compose_train
@@ -12,6 +12,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from triptych.config.composition import compose_run, compose_unchecked
 from triptych.config.explanations import explain
+from triptych.config.types import check_types
 from triptych.config.validation import check
 from triptych.errors import UserError
 
@@ -136,3 +137,64 @@ def test_all_keys_with_values_that_they_cannot_have(overrides: list[str]) -> Non
         if (found := fault_of(key, value, "scale=smoke", *overrides))
     ]
     assert not wrong
+
+
+Unbound = TypeVar("Unbound")
+
+
+class OwnPart:
+    """A part of the user's, with annotations that triptych itself has not."""
+
+    def __init__(
+        self,
+        kernels: tuple[int, ...] = (),
+        groups: Literal[1, 2, "all"] = 1,
+        width: int = None,  # type: ignore[assignment] # noqa: RUF013
+        layers: Iterable[int] = (),
+        names: set[str] | None = None,
+        anything: object = None,
+        key: Hashable = 0,
+        generic: Unbound = 0,  # type: ignore[assignment]
+    ) -> None:
+        pass
+
+
+class PartWithProse:
+    def __init__(self, width: "an integer, 512 by default") -> None:  # type: ignore[valid-type] # noqa: F722
+        pass
+
+
+def checked(part: type, **values: Any) -> None:
+    check_types(OmegaConf.create({"model": {"_target_": f"{part.__module__}.{part.__qualname__}", **values}}))
+
+
+def test_whatever_the_annotations_of_a_users_part_admit_is_let_through() -> None:
+    for given in (
+        {"kernels": [3, 5, 7]},
+        {"groups": 2},
+        {"groups": "all"},
+        {"width": None},
+        {"layers": [1, 2]},
+        {"names": ["a"]},
+        {"anything": 3},
+        {"anything": {"a": 1}},
+        {"key": 1},
+        {"generic": [1]},
+    ):
+        checked(OwnPart, **given)
+    checked(PartWithProse, width=512)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"kernels": [3, "a"]}, "model.kernels[1]=a must be an integer."),
+        ({"kernels": {"a": 1}}, "must be a list."),
+        ({"groups": 1.5}, "model.groups=1.5 must be an integer or text."),
+        ({"layers": 3}, "model.layers=3 must be a list."),
+    ],
+)
+def test_what_they_do_not_admit_is_named(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        checked(OwnPart, **values)
+    assert said in str(refused.value)
