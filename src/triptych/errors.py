@@ -75,8 +75,9 @@ def report_unexpected(error: BaseException) -> str:
         ]
     )
     said = one_line(": ".join(filter(None, (type(error).__name__, str(error)))))
-    for folder in (Path(REPORTS).expanduser(), Path(tempfile.gettempdir())):
-        with contextlib.suppress(OSError):
+    for place in (REPORTS, tempfile.gettempdir()):
+        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home
+            folder = Path(place).expanduser()
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
             return (

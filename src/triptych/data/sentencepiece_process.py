@@ -12,7 +12,7 @@ import sys
 
 import sentencepiece
 
-REFUSED = 3
+REFUSED = 64
 """Exit status where SentencePiece has said what is wrong, on standard error."""
 
 

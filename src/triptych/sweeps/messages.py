@@ -56,7 +56,9 @@ class ArmMessages:
         printed, _, sent = line.partition(MARK)
         try:
             message = json.loads(sent)
-        except ValueError:  # nothing was sent, or something was printed into it
+        except ValueError:
+            message = None
+        if not isinstance(message, dict):  # nothing was sent, or something was printed into it
             printed, message = line, None
         if printed.strip():
             logger.info("%s | %s", label, printed.rstrip())
