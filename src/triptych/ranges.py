@@ -34,7 +34,8 @@ class Range:
 
 Count = Annotated[int, Range(1, LARGEST)]
 Whole = Annotated[int, Range(0, LARGEST)]
-Tokens = Annotated[int, Range(1, 2**63 - 1)]
+Amount = Annotated[int, Range(1, 2**63 - 1)]
+"""Tokens of a batch, steps between validations: any positive integer."""
 Size = Annotated[int, Range(1, 2**24)]
 """Features of a vector, heads, positions."""
 Layers = Annotated[int, Range(1, 1_000)]
@@ -44,7 +45,7 @@ Pieces = Annotated[int, Range(1, 10_000_000)]
 Seed = Annotated[int, Range(0, 2**32 - 1)]
 Beam = Annotated[int, Range(1, 10_000)]
 Length = Annotated[int, Range(0, 100_000)]
-"""Tokens of a translation."""
+"""Amount of a translation."""
 Factor = Annotated[float, Range(0, 100)]
 NonNegative = Annotated[float, Range(0, 1e30)]
 Positive = Annotated[float, Range(1e-9, 1e30)]

@@ -22,7 +22,7 @@ def guarded(work: Callable[[], int]) -> int:
     try:
         with _sigterm_unwinds():
             status = work()
-            sys.stdout.flush()  # here, where a reader that has left can still be told from a mistake
+            sys.stdout.flush()  # a pipe that the reader has closed is noticed here, not when Python exits
             return status
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -11,7 +11,7 @@ from omegaconf import MISSING, OmegaConf
 from triptych.config import run_values, search_path
 from triptych.config.sections import BatchSize, Budget, Checkpoint, Match, Optimizer, Strategy, Validation
 from triptych.errors import UserError
-from triptych.ranges import Range, Seed, Tokens
+from triptych.ranges import Amount, Range, Seed
 
 
 @dataclass
@@ -133,8 +133,8 @@ class Train:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     init: str | None = None
     trainer: dict[str, Any] = field(default_factory=dict)
-    search_tokens: Tokens = MISSING
-    log_every: Tokens = MISSING
+    search_tokens: Amount = MISSING
+    log_every: Amount = MISSING
     length_edges: list[int] = MISSING
     frequency_edges: list[int] = MISSING
     suite_items: Annotated[int, Range(0, 1_000_000)] = MISSING
@@ -183,7 +183,7 @@ class Translate(ModelOptions):
     run: str = MISSING
     input: str | None = MISSING
     output: str | None = MISSING
-    search_tokens: Tokens = MISSING
+    search_tokens: Amount = MISSING
     search: Any = MISSING
     scores: Annotated[Any, bool] = MISSING
 
@@ -206,7 +206,7 @@ class Serve(ModelOptions):
     port: int = MISSING
     beam_size: int | None = MISSING
     n_best: int = MISSING
-    search_tokens: Tokens = MISSING
+    search_tokens: Amount = MISSING
     max_length: int = MISSING
     queue: int = MISSING
 
@@ -221,7 +221,7 @@ class Evaluate(ModelOptions):
     reference: str | None = MISSING
     hypothesis: str | None = MISSING
     output: str | None = MISSING
-    search_tokens: Tokens = MISSING
+    search_tokens: Amount = MISSING
     suite_items: Annotated[int, Range(0, 1_000_000)] = MISSING
     search: Any = MISSING
     metric: dict[str, Any] = field(default_factory=dict)
@@ -235,7 +235,7 @@ class Score(ModelOptions):
     input: str = MISSING
     reference: str = MISSING
     output: str | None = MISSING
-    search_tokens: Tokens = MISSING
+    search_tokens: Amount = MISSING
 
 
 @dataclass

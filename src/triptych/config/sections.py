@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from triptych.ranges import Count, NonNegative, Range, Tokens, Whole
+from triptych.ranges import Amount, Count, NonNegative, Range, Whole
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Budget:
 class BatchSize:
     """Padded tokens in a batch, on its larger side, and number of batches for one optimizer step."""
 
-    tokens: Tokens = MISSING
+    tokens: Amount = MISSING
     accumulate: Count = MISSING
 
 
@@ -39,8 +39,8 @@ class BatchSize:
 class Validation:
     """Optimizer steps between validations, validations between BLEU scores, and how the latter are decoded."""
 
-    every: Tokens = MISSING
-    bleu_every: Tokens = MISSING
+    every: Amount = MISSING
+    bleu_every: Amount = MISSING
     samples: Whole = MISSING
     search: Any = MISSING
 
