@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import re
 import shlex
 import sys
 import tempfile
@@ -58,6 +59,12 @@ def one_line(text: object) -> str:
     """Return the text of an error as one line, without the full stop at its end and not longer than a few lines."""
     line = " ".join(str(text).split()).rstrip(".")
     return line if len(line) <= 300 else f"{line[:300]} …"
+
+
+def is_shortage_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that the memory of the machine or of its GPU did not suffice."""
+    said = re.search(r"out of memory|can't allocate memory|bad alloc", str(error))
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and said is not None)
 
 
 def report_unexpected(error: BaseException) -> str:

@@ -26,7 +26,7 @@ def available_cores() -> int:
 
     The fewest of: those that the system lets it run on, those that its container may use, and ``OMP_NUM_THREADS``.
     """
-    limits = [_cores_of_system()]
+    limits = [cores_of_system()]
     if (given := os.environ.get(THREADS, "")).isdigit():
         limits.append(int(given))
     if CPU_QUOTA.exists():
@@ -52,8 +52,17 @@ class CoreWatch:
         0 where the system does not tell.
         """
         time.sleep(max(0.0, SHORTEST_WATCH - (time.monotonic() - self._start)))
-        worked = _busy_seconds(self._columns) - _own_seconds() - self._others
-        return max(0, round(worked / (time.monotonic() - self._start)))
+        return round(self.mean_busy_cores() or 0)
+
+    def mean_busy_cores(self) -> float | None:
+        """Return how many cores other programs have kept busy on average since the watch began.
+
+        None where the system does not tell, or before ``SHORTEST_WATCH``.
+        """
+        seconds = time.monotonic() - self._start
+        if seconds < SHORTEST_WATCH or not CPU_TIMES.exists():
+            return None
+        return max(0.0, (_busy_seconds(self._columns) - _own_seconds() - self._others) / seconds)
 
 
 def leave_busy_cores(watch: CoreWatch) -> str | None:
@@ -73,14 +82,14 @@ def leave_busy_cores(watch: CoreWatch) -> str | None:
     if cores == 1 or os.environ.get(THREADS):
         return None
     busy = watch.busy_cores()
-    threads = max(1, min(cores, _cores_of_system() - busy))
+    threads = max(1, min(cores, cores_of_system() - busy))
     if threads == cores:
         return None
     import torch
 
     torch.set_num_threads(threads)
     return (
-        f"other programs keep {busy} of {_cores_of_system()} cores busy, so this one has {threads} "
+        f"other programs keep {busy} of {cores_of_system()} cores busy, so this one has {threads} "
         f"{'thread' if threads == 1 else 'threads'}; {THREADS}={cores} overrules that."
     )
 
@@ -100,7 +109,8 @@ def _own_seconds() -> float:
     return 0.0 if os.getpriority(os.PRIO_PROCESS, 0) > 0 else sum(os.times()[:4])
 
 
-def _cores_of_system() -> int:
+def cores_of_system() -> int:
+    """Return how many cores the system lets this process run on."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS

@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
 
 def _train(overrides: list[str]) -> None:
     from triptych.commands.console import show_messages
+    from triptych.runs.result_file import read_result
     from triptych.training.distributed import is_rank_zero
     from triptych.training.run import train_run
 
@@ -43,7 +44,8 @@ def _train(overrides: list[str]) -> None:
         choose_threads()
     folder = train_run(run_config)
     if is_rank_zero():
-        show_next(after_training(folder.path))
+        diverged = read_result(folder).get("diverged", False)
+        show_next(after_sweep(folder.path) if diverged else after_training(folder.path))
 
 
 def _prepare() -> None:

@@ -86,9 +86,23 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
             f"{group} must be an option, since it names the run: put your {group} into conf/{group}/NAME.yaml."
         )
     check(composed.config)
+    _refuse_unread(composed)
     OmegaConf.resolve(composed.config)
     OmegaConf.set_readonly(composed.config, True)
     return composed
+
+
+def _refuse_unread(composed: RunConfig) -> None:
+    """Refuse keys that are added to the scale, whose keys no class declares, and that no other key refers to.
+
+    Raises:
+        UserError: there is one.
+    """
+    added = [one.partition("=")[0].lstrip("+") for one in composed.overrides if one.startswith("+scale.")]
+    text = OmegaConf.to_yaml(composed.config) if added else ""
+    for key in added:
+        if f"${{{key}" not in text:
+            raise UserError(f"{key} is no configuration key: nothing of this configuration refers to it.")
 
 
 def compose_command(command: str, overrides: Sequence[str]) -> DictConfig:

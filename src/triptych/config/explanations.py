@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.config import schema
 from triptych.config.hints import hint, options_with_key, word_alone
 from triptych.config.search_path import config_folders
-from triptych.errors import UserError, one_line
+from triptych.errors import UserError, is_shortage_of_memory, one_line
 
 ALIKE = 0.75
 """Least similarity of two keys (``difflib``) of which the one may be meant by the other."""
@@ -61,8 +61,7 @@ def _explain_machine(error: BaseException) -> str | None:
     """Return what this machine lacks, a package or memory, as one sentence; None for any other error."""
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("triptych"):
         return f"{one_line(error)}: install that package, or leave out what needs it."
-    short = isinstance(error, RuntimeError) and re.search(r"out of memory|can't allocate memory|bad alloc", str(error))
-    if isinstance(error, MemoryError) or short:
+    if is_shortage_of_memory(error):
         return (
             f"memory was short ({one_line(error) or 'no more can be had'}); lower batch.tokens, search_tokens, "
             "search.beam_size or the sizes of the model."

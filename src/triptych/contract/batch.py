@@ -78,6 +78,13 @@ class Batch:
     def __len__(self) -> int:
         return self.src.shape[0]
 
+    @property
+    def shape(self) -> str:
+        """Number and lengths of its pairs, in words."""
+        src, tgt = self.src.shape[1], self.tgt.shape[1]
+        pairs = "1 pair" if len(self) == 1 else f"{len(self)} pairs"
+        return f"{pairs} of up to {src} source and {tgt} target tokens"
+
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """Return a copy with all tensors on a device. ``host_lengths`` stays in CPU memory."""
         return self._map_tensors(lambda tensor: tensor.to(device, non_blocking=non_blocking))

@@ -140,8 +140,21 @@ class Stream:
             batches = self._plan(epoch)
             for number in range(first, self.epoch_steps):
                 members = [batches[(number * self.size + i) % len(batches)] for i in range(self.size)]
-                yield Window(members, (self.lengths[np.concatenate(members)] - 1).sum(0))
+                yield Window(members, self.tokens_of(np.concatenate(members)))
             epoch, first = epoch + 1, 0
+
+    def tokens_of(self, rows: Rows) -> NDArray[np.int64]:
+        """Return ``Batch.step_tokens`` of an optimizer step on these pairs, (2,)."""
+        return (self.lengths[rows] - 1).sum(0)
+
+    def largest(self) -> list[Rows]:
+        """Return the batch with most padded tokens and the one with the longest pairs, which need most memory.
+
+        Those of the first epoch; every other epoch has batches of the same lengths.
+        """
+        padded = [len(rows) * self.longest[rows].max(0).sum() for rows in self._plan(0)]
+        longest = [self.longest[rows].sum(1).max() for rows in self._plan(0)]
+        return [self._plan(0)[i] for i in sorted({int(np.argmax(padded)), int(np.argmax(longest))})]
 
     def _plan(self, epoch: int) -> list[Rows]:
         """Return the batches of an epoch. The last epoch's are kept, since planning a large corpus takes seconds."""

@@ -84,6 +84,10 @@ class TranslationData(lightning.LightningDataModule):
         )
         return self._loader(self._train, sampler)
 
+    def largest_batches(self) -> list[Batch]:
+        """Return the training batches that need most memory (``Stream.largest``)."""
+        return [self._train[PlannedBatch(rows, self.stream.tokens_of(rows), seed=0)] for rows in self.stream.largest()]
+
     def val_dataloader(self) -> DataLoader[Batch]:
         """Return a loader of all validation batches, longest pairs first."""
         return self._loader(self._validation, self._validation_plan)

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triptych.contract.vocabulary import EOS
+from triptych.data.piece_counts import count_pieces
 from triptych.data.store import Store
-
-BLOCK = 2**22
-"""Number of ids that are counted at a time, since counting takes eight bytes an id."""
 
 
 def unigram_loss(train: Store, validation: Store, size: int) -> float | None:
@@ -37,9 +35,6 @@ def unigram_loss(train: Store, validation: Store, size: int) -> float | None:
 
 def _count(store: Store, size: int) -> NDArray[np.int64]:
     """Return how often each piece is a target, (size,). Every pair has one ``</s>``."""
-    counts = np.zeros(size, np.int64)
-    ids = store.ids["tgt"]
-    for start in range(0, len(ids), BLOCK):
-        counts += np.bincount(ids[start : start + BLOCK], minlength=size)
+    counts = count_pieces(store, "tgt", size)
     counts[EOS] += len(store)
     return counts

@@ -9,14 +9,12 @@ from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.comparisons import Comparisons
 from triptych.reports.differences import find_rivals, rank, unsigned
+from triptych.reports.labels import enumerate_labels
 from triptych.reports.measures import LIKELIHOOD, Measure, share_tokenizer
 from triptych.reports.published import Published, PublishedDifference
 from triptych.reports.scores import TEST_NATS, VALIDATION_LOSS
 from triptych.reports.statistics.difference import LEVEL, POWER
 from triptych.reports.study import Study
-
-MOST_NAMED = 3
-"""Largest number of arms that a sentence names."""
 
 
 def headline(rows: Sequence[ArmRow], analysis: Analysis) -> list[str]:
@@ -56,7 +54,7 @@ def _best(rows: Sequence[ArmRow], compared: Comparisons, *, gap: bool = False) -
     if rivals is None:
         return [f"{text}."]
     if rivals:
-        return [f"{text}; not distinguishable from {_name(rivals)}."]
+        return [f"{text}; not distinguishable from {enumerate_labels([row.label for row in rivals])}."]
     others = "every other arm" if len(ranked) == len(rows) else f"the other {len(ranked) - 1} that were measured"
     return [f"{text}; ahead of {others} (all {1 - LEVEL:.0%} intervals exclude zero)."]
 
@@ -103,14 +101,6 @@ def explain_interval(rows: Sequence[ArmRow], analysis: Analysis, base: ArmRow) -
         f"Power: a true difference of {unsigned(smallest, measure)} {measure.unit} would be found with a probability "
         f"of {POWER:.0%}.",
     ]
-
-
-def _name(rows: Sequence[ArmRow]) -> str:
-    """Return the labels of arms, some of them if there are many."""
-    if len(rows) > MOST_NAMED:
-        return f"{', '.join(row.label for row in rows[:MOST_NAMED])} and {len(rows) - MOST_NAMED} more"
-    *first, last = [row.label for row in rows]
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def stand_in(rows: Sequence[ArmRow], measure: Measure, study: Study) -> list[str]:

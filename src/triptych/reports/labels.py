@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+MOST_NAMED = 3
+"""Largest number of arms that a sentence names."""
+
 
 def label_arms(overrides: Sequence[Sequence[str]], reference: str | None) -> list[str]:
     """Return a label for each list of overrides: those that the lists do not share.
@@ -24,6 +27,14 @@ def label_arms(overrides: Sequence[Sequence[str]], reference: str | None) -> lis
         others = [one for one in each if _key(one) not in keys and one not in shared]
         labels.append(" ".join(one.removeprefix("model=").removeprefix("arm=") for one in (*first, *others)))
     return labels
+
+
+def enumerate_labels(labels: Sequence[str]) -> str:
+    """Return labels as a sentence names them: all of a few, ``MOST_NAMED`` of many and the number of the others."""
+    if len(labels) > MOST_NAMED:
+        return f"{', '.join(labels[:MOST_NAMED])} and {len(labels) - MOST_NAMED} more"
+    *first, last = labels
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def shorten_keys(labels: Sequence[str]) -> list[str]:

@@ -11,7 +11,8 @@ from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.columns import Column, average_seeds, cost_columns, is_shared
 from triptych.reports.details import unlike_hardware
-from triptych.reports.findings import MOST_NAMED, explain_interval, stand_in
+from triptych.reports.findings import explain_interval, stand_in
+from triptych.reports.labels import MOST_NAMED
 from triptych.reports.setup import all_signatures, how_trained, how_translated
 from triptych.reports.stored_run import StoredRun
 from triptych.reports.study import Study

@@ -15,6 +15,7 @@ from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.page import build_page
 from triptych.reports.published import Published
+from triptych.reports.run_warnings import run_warnings
 from triptych.reports.sections import beams, divergence, dose, equal, grid, scaling
 from triptych.reports.sections.section import Section
 from triptych.reports.stored_run import StoredRun, test_sets
@@ -107,6 +108,7 @@ class Report:
             *setup.in_short(self.rows, self.study),
             *setup.unequal_seeds(self.rows),
             *([] if self.study.series else setup.not_converged(self.rows)),  # short budgets are its purpose
+            *run_warnings(self.rows),
         ]
         return summarize(self.title, self.rows, self.analysis, self.published, self.study.reference, sentences)
 

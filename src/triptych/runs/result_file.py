@@ -39,12 +39,21 @@ class TrainEntry(TypedDict, total=False):
     tokens_per_second: float
     device: str
     threads: int | None
+    cores: int
+    other_cores: float | None
     devices: int
     peak_flops: float | None
     mfu: float | None
     peak_memory_bytes: float | None
     unigram_loss: float | None
     trunk: dict[str, Any]
+
+
+class TextEntry(TypedDict, total=False):
+    sentences: dict[str, int]
+    repeated: dict[str, int]
+    unknown: dict[str, float]
+    unused: float
 
 
 class Details(TypedDict, total=False):
@@ -70,6 +79,7 @@ class Scores(TypedDict, total=False):
     nats_per_word: float | None
     repetition_rate: float | None
     cut_share: float | None
+    empty: int
     sentence_bleu_pieces: float | None
     by_length: list[dict[str, Any]]
     by_frequency: list[dict[str, Any]]
@@ -94,6 +104,7 @@ class Result(TypedDict, total=False):
     model: ModelEntry
     data: DataEntry
     tokenizer: dict[str, Any]
+    text: TextEntry
     train: TrainEntry
     init: Any
     diverged: bool

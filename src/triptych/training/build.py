@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ from triptych.data import store
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus
 from triptych.data.datamodule import TranslationData
 from triptych.data.store import Store
+from triptych.data.text_figures import TextFigures, text_figures
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
 from triptych.runs.folder import RunFolder
 from triptych.training.budget import total_steps
 from triptych.training.callbacks.checkpoints import AtomicCheckpoints, best_and_last
 from triptych.training.callbacks.fast_training import FastTraining
+from triptych.training.callbacks.largest_first import LargestFirst
 from triptych.training.callbacks.progress import ProgressBar, ProgressLines
 from triptych.training.callbacks.save_on_signal import SaveOnSignal
 from triptych.training.callbacks.validation_bleu import ValidationBleu
@@ -57,6 +59,11 @@ class TrainingParts:
     loss: TranslationLoss
     data: TranslationData
     module: TranslationModule
+
+    @cached_property
+    def text(self) -> TextFigures:
+        """Figures of the text that a reader of the scores should know."""
+        return text_figures(self.corpus, self.tokenizer, self.stores)
 
     def report_of_text(self) -> list[str]:
         """Describe what of the text was left out, and the tokenizer, a line each."""
@@ -158,6 +165,7 @@ def build_callbacks(config: DictConfig, parts: TrainingParts, folder: RunFolder)
         ProgressBar(console) if console.is_terminal else ProgressLines(),
         SaveOnSignal(folder.last),
         *fast_training(config),
+        LargestFirst(parts.module, parts.data),
         *(instantiate(node) for node in config.callbacks.values()),
         *best_and_last(folder.checkpoints, monitor=config.checkpoint.monitor, keep=config.checkpoint.keep),
     ]
@@ -269,6 +277,7 @@ def compile_parts(config: DictConfig, module: TranslationModule, device: torch.d
 
 def silence_lightning() -> None:
     """Hide Lightning's advice, which is for people who write its loops."""
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    for part in ("pytorch", "fabric"):
+        logging.getLogger(f"lightning.{part}").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", module="lightning")
     warnings.filterwarnings("ignore", message=".*(does not have many workers|lr_scheduler.step|weights_only).*")

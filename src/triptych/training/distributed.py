@@ -31,6 +31,11 @@ def is_rank_zero() -> bool:
     return int(next((os.environ[name] for name in RANKS if name in os.environ), 0)) == 0
 
 
+def is_lost_connection(error: BaseException) -> bool:
+    """Return whether an error says that another process of the training does not answer any more."""
+    return isinstance(error, dist.DistError) or (isinstance(error, RuntimeError) and "gloo" in str(error))
+
+
 @contextmanager
 def ranks_started_by(command: Sequence[str]) -> Iterator[None]:
     """Let Lightning start the other ranks as ``python -m triptych`` with a command, and forget them afterwards.

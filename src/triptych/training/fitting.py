@@ -12,15 +12,17 @@ from omegaconf import OmegaConf
 
 from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.accounting.peaks import peak_flops
+from triptych.accounting.threads import CoreWatch
 from triptych.config.composition import RunConfig
 from triptych.config.search_path import own_folders
-from triptych.errors import UserError
+from triptych.errors import UserError, is_shortage_of_memory, one_line
 from triptych.files import replacing
 from triptych.runs import checkpoints, convergence, speeds
-from triptych.runs.folder import read_metrics, write_json
+from triptych.runs.folder import RunFolder, read_metrics, write_json
+from triptych.runs.warnings import of_training
 from triptych.training.build import TrainingParts
 from triptych.training.callbacks.save_on_signal import TERMINATED
-from triptych.training.distributed import ranks_started_by
+from triptych.training.distributed import is_lost_connection, ranks_started_by
 from triptych.training.loggers import begin_dashboards
 from triptych.training.match import resized
 from triptych.training.plan import RunPlan
@@ -33,9 +35,12 @@ def fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Train
     """Train, and write down what was trained: metrics.csv, and trained.json, the result without its scores."""
     folder, config = plan.folder, plan.run_config.config
     several = plan.run_config.processes > 1
+    alone = not several and trainer.strategy.root_device.type == "cpu"
+    watch = CoreWatch()
     with ranks_started_by(command_of(plan.run_config)) if several else nullcontext():
         peak_memory = fit(plan, parts, trainer)
         seen = parts.module.data_seen.across_ranks()
+    other_cores = watch.mean_busy_cores() if alone else None
     if not trainer.is_global_zero:
         return {}
     result = training_result(
@@ -46,6 +51,7 @@ def fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Train
         processes=trainer.world_size,
         compiled=compiled,
         peak_memory=peak_memory,
+        other_cores=other_cores,
     )
     logged = read_metrics(folder)
     with replacing(folder.path / "metrics.csv") as beside:
@@ -55,6 +61,9 @@ def fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Train
     losses = logged.reindex(columns=["step", "validation/loss"]).dropna()
     if convergence.still_falling(fall := convergence.late_fall(losses["step"], losses["validation/loss"])):
         logger.info("still falling: in the last fifth of the training the validation loss fell by %.3f nats.", fall)
+    last = None if losses.empty else float(losses["validation/loss"].iloc[-1])
+    for found in of_training(result["train"], last):
+        logger.warning(found.sentence)
     with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
         steady = speeds.steady(logged, result["train"]["tokens_per_second"])
         speeds.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
@@ -85,14 +94,44 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
     try:
         trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
-        saved = checkpoints.step_of(folder.last) if folder.last.exists() else 0
-        logger.info("stopped; the same command goes on from step %s.", f"{saved:,}")
+        logger.info("stopped; the same command goes on from step %s.", _saved(folder))
         if isinstance(stop, SystemExit) and stop.code == TERMINATED:
             raise
         raise KeyboardInterrupt from stop
+    except (MemoryError, RuntimeError) as error:
+        if (sentence := _explain(error, parts.module.batch_shape, trainer.world_size, folder)) is None:
+            raise
+        raise UserError(sentence) from error
     except ModuleNotFoundError as error:
         raise UserError(f"{' '.join(str(error).split())}: install that package, or leave out what needs it.") from error
     return peak_memory_bytes(device)
+
+
+def _explain(error: Exception, shape: str | None, ranks: int, folder: RunFolder) -> str | None:
+    """Return as a sentence why a training ended that no mistake in its configuration explains; None if unknown.
+
+    Args:
+        error: that ended it.
+        shape: of the last batch, if there was one.
+        ranks: processes that trained together.
+        folder: of the run.
+    """
+    if shape and is_shortage_of_memory(error):
+        return (
+            f"memory was short in a batch of {shape} ({one_line(error)}); lower batch.tokens, and raise "
+            "batch.accumulate by as much to keep the tokens of a step."
+        )
+    if ranks > 1 and is_lost_connection(error):
+        return (
+            f"another of the {ranks} processes of this training has ended or cannot be reached; its own output may say "
+            f"why. The same command goes on from step {_saved(folder)}."
+        )
+    return None
+
+
+def _saved(folder: RunFolder) -> str:
+    """Return the step that the last checkpoint is of."""
+    return f"{checkpoints.step_of(folder.last) if folder.last.exists() else 0:,}"
 
 
 def _describe(plan: RunPlan, parts: TrainingParts) -> None:

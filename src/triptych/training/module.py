@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -22,8 +21,10 @@ from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.training.data_seen import DataSeen
 from triptych.training.distributed import all_gather
-from triptych.training.loss import LossParts, TranslationLoss
+from triptych.training.gradients import GradientNorms
+from triptych.training.loss import TranslationLoss
 from triptych.training.spending import TOKENS, TOKENS_PER_SECOND, FlopCount, Spent
+from triptych.training.window import FIELDS, LossWindow
 
 Schedule = Callable[[int, int], float]
 logger = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ class TranslationModule(lightning.LightningModule):
         tokenizer: fingerprint that every checkpoint carries.
 
     Attributes:
+        batch_shape: of the batch that is computed, or was last, in words; None before the first one.
         diverged: whether the loss is not a number any more. Training then ends.
         peak: FLOP/s that all devices together can reach, of which dashboards show the share; None if it is not known.
     """
@@ -69,6 +71,7 @@ class TranslationModule(lightning.LightningModule):
         self.log_every = log_every
         self.tokenizer = tokenizer
         self.data_seen = DataSeen()
+        self.batch_shape: str | None = None
         self.diverged = False
         self.peak: float | None = None
         self.seconds = 0.0
@@ -77,10 +80,10 @@ class TranslationModule(lightning.LightningModule):
         # Found now: parameters that are sharded later have one dimension.
         self._is_matrix = [parameter.dim() > 1 for parameter in model.parameters()]
         self._random: dict[str, Tensor] | None = None
-        self._window: list[LossParts] = []
+        self._window = LossWindow()
         self._window_start = self._spent = Spent()
         self._flops = FlopCount(model)
-        self._gradient_norm: Tensor | None = None
+        self._gradients = GradientNorms(model)
 
     def configure_optimizers(self) -> Any:
         parameters = list(zip(self.model.parameters(), self._is_matrix, strict=True))
@@ -96,9 +99,8 @@ class TranslationModule(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Keep a training batch while it is still on the CPU: counting it there does not wait for the device."""
-        if self.trainer.training:
-            self._on_cpu = batch
+        """Keep a batch while it is still on the CPU: counting it there does not wait for the device."""
+        self._on_cpu, self.batch_shape = batch, batch.shape
         return batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
@@ -106,7 +108,7 @@ class TranslationModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
-        self._window.append(replace(parts, loss=parts.loss.detach()))
+        self._window.add(parts, self.global_step + 1, batch)
         self._lambda = parts.lambda_
         # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
@@ -137,19 +139,19 @@ class TranslationModule(lightning.LightningModule):
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Take the norm of the gradient before it is clipped, at the steps that are logged."""
         if (self.global_step + 1) % self.log_every == 0 and not isinstance(self.trainer.strategy, FSDPStrategy):
-            gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-            self._gradient_norm = torch.nn.utils.get_total_norm(gradients)
+            self._gradients.measure(self.global_step + 1)
 
     def _log_window(self) -> None:
         """Log the steps since the last line. Training waits for the device only here and when it pauses.
 
         Nothing is logged, and training ends, if the loss is not a number any more.
         """
-        names = ("loss", "target_nll", "source_nll", "target_tokens", "source_tokens")
-        *of_window, norm = self._sums(names)
-        sums = dict(zip(names, of_window, strict=True))
+        *of_window, norm = self._sums()
+        sums = dict(zip(FIELDS, of_window, strict=True))
         if not math.isfinite(sums["loss"]):
-            self._end_diverged()
+            found = self._window.first_not_finite()  # None: on another rank alone
+            step, shape = found or (self.global_step, "another process")
+            self._end_diverged(f"the loss is not finite at step {step:,}, in a batch of {shape}")
             return
         spent = self._count_spent(time.perf_counter() - self._started)
         rates = spent.rates_since(self._window_start, self.peak)
@@ -161,7 +163,7 @@ class TranslationModule(lightning.LightningModule):
             TOKENS_PER_SECOND: rates[TOKENS_PER_SECOND],
             TOKENS: float(spent.tokens),
         }
-        if self._gradient_norm is not None:
+        if self._gradients.total is not None:
             values["train/gradient_norm"] = norm
         if sums["source_tokens"]:
             values["train/L_AE"] = sums["source_nll"] / sums["source_tokens"]
@@ -169,11 +171,11 @@ class TranslationModule(lightning.LightningModule):
         self._window.clear()
         self._window_start = spent
 
-    def _end_diverged(self) -> None:
+    def _end_diverged(self, reason: str) -> None:
         """End training after this step, and say why."""
         if not self.diverged:
-            step = f"{self.global_step:,}"
-            logger.warning("the loss is not finite at step %s: training has diverged; lower the learning rate.", step)
+            largest = f" ({found})" if (found := self._gradients.largest) else ""
+            logger.warning("%s: training has diverged%s; lower the learning rate.", reason, largest)
         self.diverged = True
         self.trainer.should_stop = True
 
@@ -199,13 +201,14 @@ class TranslationModule(lightning.LightningModule):
     def _has_dashboards(self) -> bool:
         return any(not isinstance(logger, CSVLogger) for logger in self.loggers)
 
-    def _sums(self, names: Sequence[str]) -> list[float]:
-        """Return the sums of some fields of ``LossParts`` over the logged steps and all ranks; last, the gradient norm.
+    def _sums(self) -> list[float]:
+        """Return the sums of ``FIELDS`` over the logged steps and all ranks, and last the gradient norm.
 
         One transfer from the device brings them all.
         """
-        sums = [sum(getattr(parts, name) for parts in self._window) for name in names]
-        sums.append(0.0 if self._gradient_norm is None else self._gradient_norm / self.trainer.world_size)
+        sums = self._window.sums()
+        norm = self._gradients.total
+        sums.append(0.0 if norm is None else norm / self.trainer.world_size)
         window = torch.stack([torch.as_tensor(x, dtype=torch.float32, device=self.device) for x in sums])
         return self.trainer.strategy.reduce(window, reduce_op="sum").tolist()
 
@@ -227,7 +230,7 @@ class TranslationModule(lightning.LightningModule):
     def on_validation_epoch_end(self) -> None:
         loss = self.validation_loss.compute()
         if not self.is_finite():
-            self._end_diverged()
+            self._end_diverged(f"the validation loss is not finite after step {self.global_step:,}")
         self.validation_loss.reset()
         self.log("validation/loss", loss, logger=False)  # for the checkpoint that keeps the best
         self.write({"validation/loss": loss.item(), "validation/perplexity": loss.exp().item()})
@@ -254,11 +257,14 @@ class TranslationModule(lightning.LightningModule):
         checkpoint["data_seen"] = all_gather(self.data_seen.state_dict())
         checkpoint["seconds"] = self.seconds
         checkpoint["random"] = all_gather(self._random or random_state(self.device))
+        checkpoint["window"] = all_gather(self._window.state_dict())
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.data_seen.load_state_dict(checkpoint["data_seen"][self.global_rank])
         self.seconds = checkpoint["seconds"]
         self._random = checkpoint["random"][self.global_rank]
+        if "window" in checkpoint:  # runs of version 0.2.0 lack it
+            self._window.load_state_dict(checkpoint["window"][self.global_rank], self.device)
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ import torch
 from triptych import __version__
 from triptych.accounting.cost import training_cost
 from triptych.accounting.parameters import count_parameters
+from triptych.accounting.threads import cores_of_system
 from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.data.unigram import unigram_loss
 from triptych.runs.folder import started_by_other_code
@@ -30,6 +31,7 @@ def training_result(
     processes: int,
     compiled: bool,
     peak_memory: int,
+    other_cores: float | None,
 ) -> dict[str, Any]:
     """Return ``result.json`` without its scores.
 
@@ -40,6 +42,7 @@ def training_result(
         device: where this process trained; ``processes`` did so together.
         compiled: whether ``torch.compile`` was used.
         peak_memory: bytes, the most that this process held while it trained.
+        other_cores: how many cores other programs kept busy meanwhile; None where that is not known, or on a GPU.
     """
     cost = training_cost(
         parts.model,
@@ -60,12 +63,14 @@ def training_result(
     baseline = unigram_loss(parts.stores[TRAIN], parts.stores[VALIDATION], vocabulary.tgt_size)
     return {
         **_what_was_trained(plan, parts, seen),
+        "text": parts.text,
         "train": {
             "steps": steps,
             **({"planned_steps": planned} if stopped_early else {}),
             **tokens,
             "compiled": compiled,
             **cost,
+            **({} if other_cores is None else {"other_cores": other_cores, "cores": cores_of_system()}),
             **branch,
             "unigram_loss": baseline,
         },

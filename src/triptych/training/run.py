@@ -18,6 +18,7 @@ from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
 from triptych.files import remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
+from triptych.runs import warnings
 from triptych.runs.folder import (
     RunFolder,
     find_trained,
@@ -161,6 +162,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
             go_on_from_trunk(folder, plan.trunk_hash, most=shared)
     trainer.loggers = build_loggers(config, folder)
     _say(parts.report_of_text(), "data", "tokenizer")
+    _say((found.sentence for found in warnings.of_text(parts.text)), "data", "tokenizer", level=logging.WARNING)
     _say(parts.report_of_model())
     _say(explain_precision(config.strategy.precision, device), "strategy")
     logger.info("run: %s", folder.path)
@@ -178,10 +180,10 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
         close_loggers(trainer.loggers, status)
 
 
-def _say(lines: Iterable[str], *sections: str) -> None:
+def _say(lines: Iterable[str], *sections: str, level: int = logging.INFO) -> None:
     """Log lines that follow from sections of the configuration. A sweep whose arms share these shows them once."""
     for line in lines:
-        logger.info(line, extra={"sections": sections})
+        logger.log(level, line, extra={"sections": sections})
 
 
 def _make_folder(plan: RunPlan) -> None:
@@ -209,4 +211,5 @@ def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) ->
         logger.info("stopped; the same command translates again, and does not train again.")
         raise
     write_json(folder.result, {**result, **scores})
+    _say((found.sentence for found in warnings.of_scores(scores)), level=logging.WARNING)
     log_outcome(trainer.loggers[1:], folder, plan.corpus, trainer.strategy.root_device)

@@ -30,7 +30,7 @@ from triptych.accounting.threads import CoreWatch, available_cores, leave_busy_c
 def test_cores(
     system: int, given: str, quota: str | None, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "_cores_of_system", lambda: system)
+    monkeypatch.setattr(threads, "cores_of_system", lambda: system)
     monkeypatch.setenv(threads.THREADS, given)
     monkeypatch.setattr(threads, "CPU_QUOTA", tmp_path / "cpu.max")
     if quota is not None:
@@ -123,7 +123,7 @@ def test_the_users_number_of_threads_stays(
 def test_a_system_that_does_not_tell_keeps_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "CPU_TIMES", tmp_path / "none")
     monkeypatch.setattr(threads, "SHORTEST_WATCH", 0.0)
-    monkeypatch.setattr(threads, "_cores_of_system", lambda: 2)
+    monkeypatch.setattr(threads, "cores_of_system", lambda: 2)
     monkeypatch.delenv(threads.THREADS, raising=False)
     assert leave_busy_cores(CoreWatch()) is None
 

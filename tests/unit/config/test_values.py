@@ -34,6 +34,7 @@ BAD_VALUES: dict[str, Any] = {
     [
         ("+unknown=1", "unknown is no configuration key"),
         ("+nogroup=rnn", "nogroup is no configuration key"),
+        ("+scale.x=1", "scale.x is no configuration key"),
         ("+budget.step=1", "budget.step is no configuration key; did you mean budget.steps?"),
         ("+model.num_head=2", "did you mean model.num_heads?"),
         ("+strategy.worker=2", "did you mean strategy.workers?"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from triptych.contract.vocabulary import EOS
-from triptych.data import unigram
+from triptych.data import piece_counts, unigram
 from triptych.data.corpus import Corpus, Pairs
 from triptych.data.store import prepare
 from triptych.data.tokenizer import SentencePieceTrainer
@@ -20,7 +20,7 @@ VALIDATION = Pairs(["a", "b"], ["x y y", "z"])
 
 @pytest.mark.parametrize("block", [2, 2**22])
 def test_it_is_the_cross_entropy_of_the_targets(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unigram, "BLOCK", block)
+    monkeypatch.setattr(piece_counts, "BLOCK", block)
     corpus = Corpus("letters", ("en", "fr"), {"train": TRAIN, "validation": VALIDATION}, [])
     trainer = SentencePieceTrainer(algorithm="char", joint=False, byte_fallback=False, train_lines=None)
     tokenizer = trainer.fit(corpus, tmp_path)

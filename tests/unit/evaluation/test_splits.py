@@ -66,7 +66,7 @@ def test_scores_have_the_keys_and_values_of_a_result() -> None:
     assert (found.sources, found.references) == (SOURCES, REFERENCES)
     assert list(found.scores) == [
         *("bleu", "bleu_signature", "bleu_details", "chrf", "chrf_signature", "sentence_bleu_pieces"),
-        *("repetition_rate", "cut_share", "nats_per_sentence", "nats_per_word"),
+        *("repetition_rate", "cut_share", "empty", "nats_per_sentence", "nats_per_word"),
         *("sentences", "text", "seconds", "checkpoint", "beam_size", "length_penalty", "max_length_ratio"),
         *("max_length_extra", "stop", "by_length"),
     ]

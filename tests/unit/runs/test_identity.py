@@ -20,7 +20,8 @@ def hashes(*overrides: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    "override", ["name=x", "output=x", "cache=x", "logger=wandb", "study.name=x", "hydra.verbose=true", "+scale.new=1"]
+    "override",
+    ["name=x", "output=x", "cache=x", "logger=wandb", "study.name=x", "hydra.verbose=true", "scale.averaging_every=7"],
 )
 def test_what_computes_the_same_is_the_same_run(override: str) -> None:
     assert hashes(override) == hashes()
