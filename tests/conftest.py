@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import io
 import os
 import random
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from hydra.utils import instantiate
 from hypothesis import settings
 from omegaconf import DictConfig
 
-from triptych.commands import cli
+from docs_build.command import triptych as triptych
 from triptych.config import schema
 from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
@@ -39,24 +37,6 @@ settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 os.environ.pop("COLUMNS", None)  # processes of pytest-xdist have it, and long lines would be broken
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
-
-
-def triptych(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line in this process: most tests are about a command, and not about the process it runs in."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    path = list(sys.path)
-    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err):
-        patched.chdir(cwd)
-        patched.setattr("sys.argv", ["triptych", *arguments])
-        patched.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
-        try:
-            status = cli.main()
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else 1
-        finally:
-            sys.path[:] = path
-    shown = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    return subprocess.CompletedProcess(["triptych", *arguments], status, *shown)
 
 
 def triptych_process(

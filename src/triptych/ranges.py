@@ -14,14 +14,17 @@ LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from ``low`` to ``high``, both included unless ``below`` leaves out the upper one."""
+    """Numbers from ``low``, which ``above`` leaves out, to ``high``, which ``below`` leaves out."""
 
     low: float
     high: float
+    above: bool = False
     below: bool = False
 
     def __contains__(self, value: float) -> bool:
-        return self.low <= value and (value < self.high if self.below else value <= self.high)
+        return (self.low < value if self.above else self.low <= value) and (
+            value < self.high if self.below else value <= self.high
+        )
 
     def __str__(self) -> str:
         upper = (
@@ -29,7 +32,7 @@ class Range:
             if self.high != LARGEST and self.high < 1e18
             else ""
         )
-        return f"of at least {self.low:,}{upper}"
+        return f"{'above' if self.above else 'of at least'} {self.low:,}{upper}"
 
 
 Count = Annotated[int, Range(1, LARGEST)]
@@ -48,6 +51,6 @@ Length = Annotated[int, Range(0, 100_000)]
 """Amount of a translation."""
 Factor = Annotated[float, Range(0, 100)]
 NonNegative = Annotated[float, Range(0, 1e30)]
-Positive = Annotated[float, Range(1e-9, 1e30)]
+Positive = Annotated[float, Range(0, 1e30, above=True)]
 Probability = Annotated[float, Range(0, 1, below=True)]
 Share = Annotated[float, Range(0, 1)]

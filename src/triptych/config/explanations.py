@@ -17,6 +17,17 @@ from triptych.errors import UserError, is_shortage_of_memory, one_line
 ALIKE = 0.75
 """Least similarity of two keys (``difflib``) of which the one may be meant by the other."""
 
+TYPES = {
+    "could not be converted to Integer": "an integer",
+    "could not be converted to Float": "a number",
+    "not a valid bool": "true or false",
+    "is not Optional": "a value, and not null",
+    "is not a ListConfig": "a list",
+    "Cannot convert '.*' to string": "text",
+    r"Cannot assign .* to Dict|not a subclass of|type hint 'typing.Dict": "a section with keys of its own",
+}
+"""What a value must be, by what OmegaConf says when it refuses one."""
+
 
 @contextmanager
 def explained(command: str, overrides: Sequence[str]) -> Iterator[None]:
@@ -97,13 +108,22 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
             key = found[1].partition("=")[0]
             inner = ", ".join(f"{key}.{name}" for name in getattr(schema, section[1]).__dataclass_fields__)
             return f"{found[1]} is no value, since {key} has keys of its own; give one of {inner}."
+        if must := _what_it_must_be(str(error.__cause__)):
+            return f"{found[1]} must be {must}."
         return f"{found[1]}: {str(error.__cause__).splitlines()[0].rstrip('.')}."
     if found := re.search(r"Ambiguous value for argument '(.+)'$", text, re.M):
         return f"{found[1]} names several values; add -m to run each of them."
     if "Config group override" in text:  # the option was a number, and options are files' names
         return f"{', '.join(_options_without_file(overrides)) or text}: there is no such file in conf/."
+    if (whole := re.search(r"full_key: (\S+)", text)) and (must := _what_it_must_be(text)):
+        return f"{whole[1]} must be {must}."
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return "; ".join(lines[:2]).replace(":;", ":").rstrip(".") + "."
+
+
+def _what_it_must_be(text: str) -> str | None:
+    """Return which type OmegaConf asks for when it refuses a value, as ``config.types`` names it; None for no type."""
+    return next((words for pattern, words in TYPES.items() if re.search(pattern, text)), None)
 
 
 def _unknown_option(group: str, option: str = "") -> str:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any
 
+import yaml
 from hydra.utils import get_object
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
@@ -53,12 +54,11 @@ def check_types(config: DictConfig, prefix: str = "", schema: type | None = None
 def _check(value: Any, hint: Any, key: str) -> None:
     """Check the value of one key, and whatever stands below it."""
     admitted = list(types_of(hint))
-    if isinstance(value, int | float):
-        _require_finite(value, key)
     fitting = [(one, extra) for one, extra in admitted if _fits(value, DictConfig if _is_schema(extra) else one)]
     if not fitting and not _is_left_to_constructor(value, [one for one, extra in admitted if not _is_schema(extra)]):
-        shown = OmegaConf.to_yaml(value).strip() if OmegaConf.is_config(value) else "null" if value is None else value
-        raise UserError(f"{key}={shown} must be {_in_words([(one, None) for one, _ in admitted])}.")
+        raise UserError(f"{key}={as_given(value)} must be {_in_words([(one, None) for one, _ in admitted])}.")
+    if isinstance(value, int | float):
+        _require_finite(value, key)
     ranges = [extra for _, extra in fitting if isinstance(extra, Range)]
     if ranges and not any(value in one for one in ranges):
         raise UserError(f"{key}={value} must be {_in_words(fitting)}.")
@@ -70,6 +70,16 @@ def _check(value: Any, hint: Any, key: str) -> None:
         for i in range(len(value)):
             if not OmegaConf.is_missing(value, i):
                 _check(value[i], inner[min(i, len(inner) - 1)] if inner else inspect.Parameter.empty, f"{key}[{i}]")
+
+
+def as_given(value: Any) -> str:
+    """Return a value as it may stand on a command line."""
+    plain = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
+    if isinstance(plain, list | dict):
+        return yaml.safe_dump(plain, default_flow_style=True, width=math.inf).strip()
+    if plain is None or isinstance(plain, bool):
+        return "null" if plain is None else str(plain).lower()
+    return str(plain) or "''"
 
 
 def types_of(hint: Any) -> Iterator[tuple[Any, Any]]:
@@ -97,6 +107,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, bool) and hint is bool
     if hint in WORDS:
         return isinstance(value, int | float if hint is float else hint)
+    if isinstance(value, str) and isinstance(origin, type) and issubclass(origin, Sequence):
+        return False  # text is a sequence of letters, and never meant as one
     if isinstance(value, ListConfig):
         return _is_list(origin)
     try:
@@ -137,7 +149,7 @@ def _require_finite(value: float, key: str) -> None:
     if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
         raise UserError(f"{key}={value:.3e} is larger than any number that can be meant; give a smaller one.")
     if not math.isfinite(value):
-        raise UserError(f"{key}={value} is no finite number; give one, or null if the key may be null.")
+        raise UserError(f"{key}={value} is no finite number; give one.")
 
 
 def _close(name: str, known: list[str], prefix: str) -> str:

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal, TypeVar
 
 import pytest
-from conftest import compose_train
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import OmegaConf
 
+from docs_build.faults.settings import CONFIGURATIONS, Fault, faults, outcome
 from triptych.config.composition import compose_run, compose_unchecked
-from triptych.config.explanations import explain
 from triptych.config.types import check_types
-from triptych.config.validation import check
 from triptych.errors import UserError
-
-BAD_VALUES: dict[str, Any] = {
-    "wrong type": "abc",
-    "null": None,
-    "nan": float("nan"),
-    "inf": float("inf"),
-    "negative": -1,
-    "huge": 10**12,
-    "empty": "",
-    "a list": [1],
-    "a mapping": {"a": 1},
-}
 
 
 @pytest.mark.parametrize(
@@ -77,67 +63,19 @@ def test_paths_may_have_any_letters(path: str) -> None:
     assert compose_unchecked([f"output={path}", f"cache={path}"]).config.output == path
 
 
-def leaves(config: Any, prefix: str = "") -> Iterator[str]:
-    """Give the keys of a configuration, those of lists as a whole."""
-    for name in map(str, config):
-        value = config._get_node(name)
-        if isinstance(value, DictConfig) and not value._is_interpolation() and len(value):
-            yield from leaves(value, f"{prefix}{name}.")
-        elif name != "_target_":
-            yield f"{prefix}{name}"
-
-
-def faults(*overrides: str) -> list[tuple[str, str, Any]]:
-    """Give every key of a configuration with each value that it may not have."""
-    return [(key, kind, value) for key in leaves(compose_train(*overrides)) for kind, value in BAD_VALUES.items()]
-
-
-def fault_of(key: str, value: Any, *overrides: str) -> str | None:
-    """Check a configuration with one value replaced; return what is wrong with how that ended."""
-    config = compose_train(*overrides)
-    try:
-        OmegaConf.update(config, key, OmegaConf.create(value) if isinstance(value, dict | list) else value, merge=False)
-        check(config)
-        OmegaConf.resolve(config)
-    except Exception as error:
-        sentence = explain(error)
-        if sentence is None:
-            return f"{type(error).__name__}: {error}"
-        return None if len(sentence.splitlines()) == 1 else f"several lines: {sentence}"
-    found = OmegaConf.select(config, key)
-    plain = OmegaConf.to_container(found) if isinstance(found, DictConfig | ListConfig) else found
-    return None if plain == value or str(plain).replace("'", "") == str(value) else f"became {plain}"
+def wrong(chosen: Iterable[Fault]) -> list[str]:
+    return [f"{fault.key} ({fault.kind}): {found}" for fault in chosen if (found := outcome(fault).wrong)]
 
 
 def test_a_sample_of_all_keys_with_values_that_they_cannot_have() -> None:
-    cases = random.Random(25).sample(faults("scale=smoke", "loss=decayed", "model=lm4mt"), 60)
-    wrong = [
-        f"{key} ({kind}): {found}"
-        for key, kind, value in cases
-        if (found := fault_of(key, value, "scale=smoke", "loss=decayed", "model=lm4mt"))
-    ]
-    assert not wrong
-
-
-SETTINGS = [
-    ["model=rnn", "optimizer=noam", "tokenizer=unigram", "data=toy_zipf"],
-    ["model=transformer", "optimizer=cooldown", "tokenizer=char", "data=toy_languages", "tokenizer.joint=true"],
-    ["model=lm4mt", "loss=autoencode", "optimizer=inverse_sqrt", "callbacks=[early_stopping]"],
-    ["model=convs2s", "optimizer=constant", "data=text", "data.src=en", "data.tgt=fr", "logger=tensorboard"],
-    ["model=hybrid", "search=greedy", "data=multi30k", "match=parameters", "metric=[comet]"],
-]
+    assert not wrong(random.Random(25).sample(faults("scale=smoke", "loss=decayed", "model=lm4mt"), 60))
 
 
 @pytest.mark.slow
 @pytest.mark.faults
-@pytest.mark.parametrize("overrides", SETTINGS, ids=lambda given: given[0])
+@pytest.mark.parametrize("overrides", CONFIGURATIONS, ids=lambda given: given[1])
 def test_all_keys_with_values_that_they_cannot_have(overrides: list[str]) -> None:
-    wrong = [
-        f"{key} ({kind}): {found}"
-        for key, kind, value in faults("scale=smoke", *overrides)
-        if (found := fault_of(key, value, "scale=smoke", *overrides))
-    ]
-    assert not wrong
+    assert not wrong(faults(*overrides))
 
 
 Unbound = TypeVar("Unbound")
