@@ -62,7 +62,7 @@ def _of_settings() -> str:
     lines = _lines(((pattern, kind), keys) for (pattern, kind), keys in found.items())
     return (
         f"## Settings\n\n{len(given):,} values of {len({key for key, _ in given})} keys: "
-        f"{len(given) - accepted:,} were refused, and {accepted:,} have a meaning and were accepted as they are, such as "
+        f"{len(given) - accepted:,} were refused, and {accepted:,} mean something and were accepted as they are, as "
         "`null` where a key may be empty.\n\n| sentence | value | keys |\n| --- | --- | --- |\n"
         f"{lines}\n"
     )

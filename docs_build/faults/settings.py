@@ -73,7 +73,7 @@ class Outcome:
 
 def faults(*overrides: str) -> list[Fault]:
     """Return every key of a configuration with each value of ``BAD_VALUES``."""
-    return [Fault(overrides, key, kind) for key in _leaves(_compose(overrides)) for kind in BAD_VALUES]
+    return [Fault(overrides, key, kind) for key in leaves(_compose(overrides)) for kind in BAD_VALUES]
 
 
 def outcome(fault: Fault) -> Outcome:
@@ -107,11 +107,11 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
         return compose("train", overrides=list(overrides))
 
 
-def _leaves(config: Any, prefix: str = "") -> Iterator[str]:
+def leaves(config: Any, prefix: str = "") -> Iterator[str]:
     """Yield the keys of a configuration, those of lists as a whole."""
     for name in map(str, config):
         value = config._get_node(name)
         if isinstance(value, DictConfig) and not value._is_interpolation() and len(value):
-            yield from _leaves(value, f"{prefix}{name}.")
+            yield from leaves(value, f"{prefix}{name}.")
         elif name != "_target_":
             yield f"{prefix}{name}"
