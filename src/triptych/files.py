@@ -55,6 +55,22 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
+def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Let an error of the system name the file or folder that is written, as that of a full disk does not.
+
+    Args:
+        path: that is written.
+        temporary: under which name, if not its own.
+    """
+    try:
+        yield
+    except OSError as error:
+        written, below = str(error.filename or path), str(temporary)
+        error.filename = f"{path}{written.removeprefix(below)}" if written.startswith(below) else written
+        raise
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` to write to, and rename it to ``path`` when the block ends.
 
@@ -65,7 +81,8 @@ def replacing(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        yield temporary
+        with naming(path, temporary):
+            yield temporary
         try:
             os.replace(temporary, path)
         except OSError:

@@ -18,7 +18,7 @@ SHARED = [
     *("batch.accumulate=2", "validation.every=4", "log_every=1", "checkpoint.average=2", "tokenizer.bpe_dropout=0.1"),
 ]
 TIMES = ["train/tokens_per_second"]
-OWN = ("seconds", "tokens_per_second", "mfu", "peak_memory_bytes", "trunk")
+OWN = ("other_cores", "seconds", "tokens_per_second", "mfu", "peak_memory_bytes", "trunk")
 """What two equal trainings differ in."""
 
 

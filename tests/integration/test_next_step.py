@@ -58,17 +58,25 @@ def test_from_training_to_attention(home: Path) -> None:
 
 @pytest.mark.slow
 def test_sweeps_and_reports(home: Path) -> None:
-    arguments = ["-m", "scale=smoke", "model=rnn_none,lm4mt", f"cache={home}", "budget.steps=1", "output=my sweep"]
+    arguments = [
+        "-m",
+        "scale=smoke",
+        "model=rnn_none,lm4mt",
+        f"cache={home}",
+        "budget.steps=1",
+        "output=my été=1",
+        "jobs=1",
+    ]
     words = following("forecast", *arguments, cwd=home)
     assert words == ["triptych", "train", *arguments]
     words = following(*words[1:], cwd=home)
-    assert words == ["triptych", "report", "my sweep"]
+    assert words == ["triptych", "report", "my été=1"]
     words = following(*words[1:], cwd=home)
-    assert words[:3] == ["triptych", "attend", "run=my sweep/lm4mt"], "the other one has no attention"
+    assert words[:3] == ["triptych", "attend", "run=my été=1/lm4mt"], "the other one has no attention"
     assert runs(words, home)
-    assert not has_attention(str(home / "my sweep" / "rnn_none"))
+    assert not has_attention(str(home / "my été=1" / "rnn_none"))
     archive = home / "kept"
-    assert triptych("report", "my sweep", "--keep", str(archive), cwd=home).returncode == 0
+    assert triptych("report", "my été=1", "--keep", str(archive), cwd=home).returncode == 0
     for given, option in ([], "--methods"), (["--methods"], "--all"):
         assert following("report", str(archive), *given, cwd=home) == ["triptych", "report", str(archive), option]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,7 +60,9 @@ def explain(error: BaseException, command: str = "train", overrides: Sequence[st
     for cause in causes if from_hydra else [error]:
         if isinstance(cause, OSError) and cause.strerror:
             place = f"{cause.filename}: " if cause.filename else ""
-            return f"{place}{cause.strerror[0].lower()}{cause.strerror[1:]}; give a place that can be used."
+            full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
+            remedy = "make room there, or give another place" if full else "give a place that can be used"
+            return f"{place}{cause.strerror[0].lower()}{cause.strerror[1:]}; {remedy}."
     for cause in causes:
         if sentence := _explain_machine(cause):
             return sentence

@@ -22,7 +22,7 @@ from triptych.data.pairs import Pairs
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
-from triptych.files import replacing
+from triptych.files import naming, replacing
 from triptych.stored import read_json
 
 FILE_PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
@@ -45,7 +45,8 @@ def build_folder_once(folder: Path) -> Iterator[Path | None]:
             yield None
             return
         unfinished.mkdir(exist_ok=True)
-        yield unfinished
+        with naming(folder):
+            yield unfinished
         for journal in unfinished.glob("*.journal"):
             journal.unlink()
         unfinished.rename(folder)

@@ -26,6 +26,16 @@ logger = logging.getLogger(__name__)
 REMEDY = "give another checkpoint, or train the run again"
 
 
+def write(content: dict[str, Any], path: Path) -> None:
+    """Write a checkpoint beside its path, and rename it to that.
+
+    Raises:
+        OSError: it cannot be written. Given a path instead of a file, PyTorch would not say why.
+    """
+    with replacing(path) as beside, beside.open("wb") as file:
+        torch.save(content, file)
+
+
 def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
     """Write ``averaged.ckpt``, the mean of the weights of the last checkpoints (Vaswani et al. 2017, section 6.1).
 
@@ -48,8 +58,8 @@ def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
     for n, path in enumerate(paths[1:], 2):
         # Not in place: the names of tied matrices share memory.
         mean = {name: mean[name] + (value - mean[name]) / n for name, value in weights(path).items()}
-    with replacing(folder.checkpoints / "averaged.ckpt") as beside:
-        torch.save({"state_dict": {f"model.{n}": value for n, value in mean.items()}, "tokenizer": tokenizer}, beside)
+    averaged = {"state_dict": {f"model.{n}": value for n, value in mean.items()}, "tokenizer": tokenizer}
+    write(averaged, folder.checkpoints / "averaged.ckpt")
 
 
 def find(folder: RunFolder, name: str) -> Path:

@@ -13,6 +13,7 @@ import torch
 
 from triptych.errors import UserError
 from triptych.files import link, replacing
+from triptych.runs import checkpoints
 from triptych.runs.folder import LAST, PREVIOUS, RunFolder, runs_below, write_json
 from triptych.runs.versions import source_hash
 from triptych.stored import read_json
@@ -102,8 +103,7 @@ def start_from(trunk: Trunk, folder: RunFolder) -> None:
     state = torch.load(trunk.path / STATE, map_location="cpu", weights_only=True)
     here = os.path.realpath(folder.checkpoints)
     callbacks = {name: _moved(one, one.get("dirpath"), here) for name, one in state["callbacks"].items()}
-    with replacing(folder.last) as beside:  # written last: only a run that has it goes on
-        torch.save({**state, "callbacks": callbacks}, beside)
+    checkpoints.write({**state, "callbacks": callbacks}, folder.last)  # last: only a run that has it goes on
 
 
 def _copy_log(source: Path, target: Path) -> None:

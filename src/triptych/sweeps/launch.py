@@ -11,6 +11,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from triptych.config import schema
+from triptych.config.composition import quoted
 from triptych.config.search_path import conf_dir, own_folders, with_own_folders
 
 
@@ -30,7 +31,7 @@ def launch(overrides: Sequence[str], run_arm: Callable[[list[str]], float | None
 
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # let errors through instead of printing them
     argv = sys.argv
-    sys.argv = ["triptych train", "-m", *overrides]
+    sys.argv = ["triptych train", "-m", *map(quoted, overrides)]
     try:
         hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
     finally:

@@ -16,7 +16,7 @@ from triptych.accounting.threads import CoreWatch
 from triptych.config.composition import RunConfig
 from triptych.config.search_path import own_folders
 from triptych.errors import UserError, is_shortage_of_memory, one_line
-from triptych.files import replacing
+from triptych.files import naming, replacing
 from triptych.runs import checkpoints, convergence, speeds
 from triptych.runs.folder import RunFolder, read_metrics, write_json
 from triptych.runs.warnings import of_training
@@ -92,7 +92,8 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         parts.module.peak = peak * trainer.world_size
     reset_peak_memory(device)
     try:
-        trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
+        with naming(folder.path):
+            trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
         logger.info("stopped; the same command goes on from step %s.", _saved(folder))
         if isinstance(stop, SystemExit) and stop.code == TERMINATED:

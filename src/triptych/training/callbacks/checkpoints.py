@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from triptych.files import link, replacing
+from triptych.runs.checkpoints import write
 from triptych.runs.folder import LAST, PREVIOUS
 
 
@@ -25,8 +25,7 @@ class AtomicCheckpoints(TorchCheckpointIO):
         if path.name == LAST and path.exists():
             with replacing(path.with_name(PREVIOUS)) as beside:
                 link(path, beside)
-        with replacing(path) as beside:
-            torch.save(checkpoint, beside)
+        write(checkpoint, path)
 
 
 def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:
