@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
@@ -11,7 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, SoftFileLock
+
 from triptych.errors import UserError
+
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+"""What a file system says that keeps no locks, as NFS without its lock service."""
 
 
 def require_folder(path: Path) -> None:
@@ -90,6 +96,43 @@ def replacing(path: Path) -> Iterator[Path]:
                 raise
     finally:
         _remove(temporary)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Hold a lock, against processes of this machine and of others that share the disk, until the block ends.
+
+    The system releases it when its process dies.
+
+    Args:
+        path: of the lock, a file.
+        wait: until another process releases it.
+
+    Raises:
+        filelock.Timeout: another process holds it, and ``wait`` is False.
+        UserError: the file system keeps no locks.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=-1 if wait else 0)
+    try:
+        lock.acquire()
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        raise _without_locks(path) from error
+    try:
+        if isinstance(lock, SoftFileLock):  # what filelock takes instead: a killed process would keep it
+            raise _without_locks(path)
+        yield
+    finally:
+        lock.release()
+
+
+def _without_locks(path: Path) -> UserError:
+    return UserError(
+        f"{path.parent}: its file system keeps no locks, so two processes could write the same files; give an output=… "
+        "and a cache=… on another one."
+    )
 
 
 def link(source: str | Path, target: str | Path) -> None:

@@ -41,7 +41,7 @@ def end_of(folder: Path) -> tuple[object, ...]:
     """What a training left: weights, averaged weights, the stream of batches, every line of the log.
 
     The log tells whether a resumed training validates when the other does, over the whole set, and at the same rates:
-    traps of Lightning's own (its issues 19549, 19764, 20277, 20350 and 20550).
+    traps of Lightning's own (its issues 19549 and 20277, say).
     """
     run = folder / "runs" / "x"
     result = json.loads((run / "result.json").read_text())

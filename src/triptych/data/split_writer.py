@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
 import numpy as np
-from filelock import FileLock
 
 from triptych.contract.vocabulary import SIDES
 from triptych.data.encoding import encode_blocks
@@ -22,7 +21,7 @@ from triptych.data.pairs import Pairs
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
-from triptych.files import naming, replacing
+from triptych.files import locked, naming, replacing
 from triptych.stored import read_json
 
 FILE_PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
@@ -40,7 +39,7 @@ def build_folder_once(folder: Path) -> Iterator[Path | None]:
     unfinished = folder.with_name(f".{folder.name}")
     with ExitStack() as lock:
         if not folder.exists():
-            lock.enter_context(FileLock(folder.with_name(f".{folder.name}.lock")))
+            lock.enter_context(locked(folder.with_name(f".{folder.name}.lock"), wait=True))
         if folder.exists():
             yield None
             return

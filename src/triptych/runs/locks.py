@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from triptych.errors import UserError
+from triptych.files import locked
 
 
 class RunLocked(UserError):
@@ -30,11 +31,8 @@ def run_lock(run: Path, name: str, *, wait: bool = False) -> Iterator[None]:
     Raises:
         RunLocked: another process holds the lock, and ``wait`` is False.
     """
-    folder = run.parent / ".locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / name, timeout=-1 if wait else 0)
     try:
-        with lock:
+        with locked(run.parent / ".locks" / name, wait=wait):
             yield
     except Timeout as error:
         raise RunLocked(run) from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -86,4 +88,16 @@ def test_a_locked_run_is_named(tmp_path: Path) -> None:
         with pytest.raises(RunLocked, match=r"another process trains .*run; wait for it"):
             stack.enter_context(run_lock(tmp_path / "run", "x"))
     with run_lock(tmp_path / "run", "x"):
+        pass
+
+
+@pytest.mark.parametrize("says", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_refused(says: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two machines that share it could train one run at a time."""
+
+    def flock(*_: object) -> None:
+        raise OSError(says, os.strerror(says))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(UserError, match="keeps no locks"), run_lock(tmp_path / "run", "x"):
         pass
