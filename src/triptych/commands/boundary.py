@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -26,11 +27,11 @@ def guarded(work: Callable[[], int]) -> int:
             return status
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        if sys.stdout is sys.__stdout__:  # Python would try to write what is left once more, and complain
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return UNREAD
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            if sys.stdout is sys.__stdout__:  # Python would try to write what is left once more, and complain
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return UNREAD
         from triptych.commands.printing import print_fitted
         from triptych.config.explanations import explain  # imports Hydra
 
@@ -51,6 +52,16 @@ def _prepare_streams() -> None:
                 setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", dict)(errors="replace")  # a stream of a program that imports this may lack it
+
+
+def _nobody_reads() -> bool:
+    """Whether the reader of standard output or of standard error has left. Other pipes break too, as to a process."""
+    if not hasattr(select, "poll"):  # Windows
+        return True
+    poll = select.poll()
+    for number in (1, 2):
+        poll.register(number, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 @contextmanager

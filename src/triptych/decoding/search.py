@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -21,6 +21,10 @@ from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.choices import EXACT, FIRST, TUNED
 from triptych.errors import UserError
 from triptych.ranges import Beam, Factor, Length
+
+Candidates = tuple[Tensor, Tensor, Tensor]
+"""Log-probability, index of the hypothesis continued, and token added, of each candidate of a step: (A, C) each."""
+OnStep = Callable[[Beams, Candidates, Beams], None]
 
 
 class Search:
@@ -103,7 +107,12 @@ class Search:
 
     @torch.inference_mode()
     def __call__(
-        self, model: TranslationModel, src: Tensor, src_lengths: Tensor, starts: Tensor | None = None
+        self,
+        model: TranslationModel,
+        src: Tensor,
+        src_lengths: Tensor,
+        starts: Tensor | None = None,
+        on_step: OnStep | None = None,
     ) -> list[list[Hypothesis]]:
         """Translate a batch.
 
@@ -112,6 +121,7 @@ class Search:
             src: (B, S) source ids; each row ends in ``</s>`` or its language tag, then padding.
             src_lengths: (B,) tokens of each row, including the last one.
             starts: (B,) token that each translation starts with; None for ``<s>``.
+            on_step: called at each step with the beams before it, its candidates, and the beams after it.
 
         Returns:
             For each sentence, its at most N best hypotheses, best first.
@@ -131,7 +141,11 @@ class Search:
             state = model.start(src, src_lengths)
             while len(beams.sentence):
                 logits, state = model.step(beams.tokens[:, :, -1].flatten(), state)
-                beams, rows = self._extend(beams, logits)
+                candidates = self._candidates(beams, logits)
+                extended, rows = self._extend(beams, *candidates)
+                if on_step:
+                    on_step(beams, candidates, extended)
+                beams = extended
                 finished = self._finished(beams)
                 live = (~finished).nonzero()[:, 0]
                 if len(live) < len(finished):
@@ -148,20 +162,18 @@ class Search:
         """Return the maximum output length of sources of these lengths, all lengths including ``</s>``."""
         return (src_lengths * self.max_length_ratio).long() + self.max_length_extra
 
-    def _extend(self, beams: Beams, logits: Tensor) -> tuple[Beams, Tensor]:
+    def _extend(self, beams: Beams, candidates: Tensor, parent: Tensor, token: Tensor) -> tuple[Beams, Tensor]:
         """Extend every live hypothesis by one token.
 
         Args:
             beams: the beams before this step.
-            logits: (A * W, V).
+            candidates: (A, C) their log-probabilities; ``parent`` and ``token`` likewise as in ``Candidates``.
 
         Returns:
             The new beams, with W' live hypotheses a sentence, and (A, W') the row of the decoder state that each of
             these continues.
         """
         num_sentences, width, length = beams.tokens.shape
-        may_end = length > self.min_length  # length - 1 tokens have been generated
-        candidates, parent, token = self._candidates(beams.log_probs, logits, may_end)  # each (A, C)
         tokens = beams.tokens.gather(1, parent[:, :, None].expand(-1, -1, length))  # (A, C, n)
         tokens = torch.cat([tokens, token[:, :, None]], dim=2)  # (A, C, n + 1)
 
@@ -170,7 +182,7 @@ class Search:
         at_limit = (beams.limit == length)[:, None]
         ends = (is_end | at_limit) & in_beam & (candidates > -math.inf)
         finished = candidates.masked_fill(~ends, -math.inf)
-        scores = torch.cat([beams.best_scores, finished / self._penalty(length)], dim=1)
+        scores = torch.cat([beams.best_scores, finished / self.penalty(length)], dim=1)
         scores, best = scores.sort(dim=1, descending=True, stable=True)
         scores, best = scores[:, : self.n_best], best[:, : self.n_best]
         pool = torch.cat([nn.functional.pad(beams.best_tokens, (0, 1), value=PAD), tokens], dim=1)
@@ -192,27 +204,24 @@ class Search:
         first_row = width * torch.arange(num_sentences, device=token.device)[:, None]
         return extended, first_row + parent.gather(1, live)
 
-    def _candidates(self, log_probs: Tensor, logits: Tensor, may_end: bool) -> tuple[Tensor, Tensor, Tensor]:
+    def _candidates(self, beams: Beams, logits: Tensor) -> Candidates:
         """Return the 2K most probable continuations of each sentence, best first.
 
         Twice the beam size, so that K remain if every live hypothesis has ``</s>`` among its continuations.
 
         Args:
-            log_probs: (A, W) of the live hypotheses.
+            beams: the beams before this step, with W live hypotheses a sentence.
             logits: (A * W, V).
-            may_end: whether ``</s>`` is a candidate.
 
-        Returns:
-            Log-probability, index of the hypothesis continued, and token added, each (A, C).
         """
-        (num_sentences, width), vocab_size = log_probs.shape, logits.shape[1]
+        (num_sentences, width, length), vocab_size = beams.tokens.shape, logits.shape[1]
         values, ids = logits.topk(min(2 * self.beam_size + 2, vocab_size), dim=1)  # each (A * W, M), unordered
         ids, order = ids.sort(dim=1)
         values = values.gather(1, order).float() - logits.float().logsumexp(dim=1, keepdim=True)
         values = values.masked_fill((ids == PAD) | (ids == BOS), -math.inf)
-        if not may_end:
+        if length <= self.min_length:  # length - 1 tokens have been generated
             values = values.masked_fill(ids == EOS, -math.inf)
-        totals = (log_probs[:, :, None] + values.view(num_sentences, width, -1)).flatten(1)  # by beam, then by id
+        totals = (beams.log_probs[:, :, None] + values.view(num_sentences, width, -1)).flatten(1)  # by beam, then by id
         totals, flat = totals.sort(dim=1, descending=True, stable=True)
         # At most as many candidates as there are allowed tokens, so that <pad> and <s> never become candidates.
         num_candidates = min(2 * self.beam_size, width * (vocab_size - 2))
@@ -226,14 +235,14 @@ class Search:
         hypothesis can score above its log-probability divided by the penalty at the limit. Once that is known, going on
         changes nothing, whatever ``stop`` says.
         """
-        bound = beams.log_probs[:, 0] / self._penalty(beams.limit)
+        bound = beams.log_probs[:, 0] / self.penalty(beams.limit)
         worst_kept = beams.best_scores[:, -1]
         finished = (bound <= worst_kept) | (beams.limit == beams.tokens.shape[2] - 1)
         if self.stop == FIRST:
             finished |= beams.num_finished >= self.beam_size
         return finished | (worst_kept > -math.inf) if self.beam_size == 1 else finished
 
-    def _penalty(self, length: Tensor | int) -> Tensor | float:
+    def penalty(self, length: Tensor | int) -> Tensor | float:
         """Return the length penalty of outputs of this length, including ``</s>`` (Wu et al. 2016, equation 14)."""
         return ((5.0 + length) / 6.0) ** float(self.length_penalty)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import EOS
 from triptych.decoding.beams import Beams, Hypothesis
-from triptych.decoding.search import Search
+from triptych.decoding.search import Candidates, Search
 
 LIVE, FINISHED, DROPPED = "live", "finished", "dropped"
 """What becomes of a candidate: it is extended at the next step, it has ended, or the beam has no room for it."""
@@ -131,15 +131,16 @@ def search_tree(
         pieces: text of each target id.
     """
     recorder = _Recorder(search, pieces)
-    (hypotheses,) = recorder(model, src, torch.tensor([src.shape[1]], device=src.device), starts)
+    lengths = torch.tensor([src.shape[1]], device=src.device)
+    (hypotheses,) = search(model, src, lengths, starts, on_step=recorder.record)
     return recorder.root, hypotheses
 
 
-class _Recorder(Search):
-    """A search of one sentence that keeps every candidate of every step."""
+class _Recorder:
+    """Keeps every candidate of every step of the search of one sentence."""
 
     def __init__(self, search: Search, pieces: Sequence[str]) -> None:
-        super().__init__(**vars(search))
+        self._search = search
         self._pieces = pieces
         self._nodes: dict[tuple[int, ...], SearchNode] = {(): SearchNode((), "", 0.0, LIVE)}
 
@@ -147,27 +148,22 @@ class _Recorder(Search):
     def root(self) -> SearchNode:
         return self._nodes[()]
 
-    def _candidates(self, log_probs: Tensor, logits: Tensor, may_end: bool) -> tuple[Tensor, Tensor, Tensor]:
-        self._step = super()._candidates(log_probs, logits, may_end)
-        return self._step
-
-    def _extend(self, beams: Beams, logits: Tensor) -> tuple[Beams, Tensor]:
-        extended, rows = super()._extend(beams, logits)
-        length = beams.tokens.shape[2]
-        at_limit = int(beams.limit[0]) == length
-        live = {tuple(tokens[1:]) for tokens in extended.tokens[0].tolist()}
-        to_finish = int(extended.num_finished[0] - beams.num_finished[0])
-        for log_prob, parent, token in zip(*(one[0].tolist() for one in self._step), strict=True):
-            before = tuple(beams.tokens[0, parent, 1:].tolist())
-            node = SearchNode((*before, token), self._pieces[token], log_prob, DROPPED)
+    def record(self, before: Beams, candidates: Candidates, after: Beams) -> None:
+        """Keep the candidates of a step, and what became of each."""
+        length = before.tokens.shape[2]
+        at_limit = int(before.limit[0]) == length
+        live = {tuple(tokens[1:]) for tokens in after.tokens[0].tolist()}
+        to_finish = int(after.num_finished[0] - before.num_finished[0])
+        for log_prob, parent, token in zip(*(one[0].tolist() for one in candidates), strict=True):
+            continued = tuple(before.tokens[0, parent, 1:].tolist())
+            node = SearchNode((*continued, token), self._pieces[token], log_prob, DROPPED)
             if to_finish and (token == EOS or at_limit):
-                node.fate, node.score = FINISHED, log_prob / float(self._penalty(length))
+                node.fate, node.score = FINISHED, log_prob / float(self._search.penalty(length))
                 to_finish -= 1
             elif node.tokens in live:
                 node.fate = LIVE
-            self._nodes[before].children.append(node)
+            self._nodes[continued].children.append(node)
             self._nodes[node.tokens] = node
-        return extended, rows
 
 
 def _with_texts(node: SearchNode, before: str) -> Iterator[tuple[SearchNode, str]]:
