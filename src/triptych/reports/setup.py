@@ -214,4 +214,8 @@ def _penalties(scores: Sequence[Mapping[str, object]]) -> str:
 
 def _values(scores: Sequence[Mapping[str, object]], key: str) -> str:
     """Return the value that all scores have under a key, or each different value if a study varies it."""
-    return " or ".join(dict.fromkeys(str(score.get(key, MISSING)) for score in scores))
+    found = list(dict.fromkeys(score.get(key, MISSING) for score in scores))
+    numbers = [one for one in found if isinstance(one, int)]
+    if len(numbers) == len(found) > 2 and sorted(numbers) == [*range(min(numbers), max(numbers) + 1)]:
+        return f"{min(numbers)} to {max(numbers)}"
+    return " or ".join(map(str, found))

@@ -55,3 +55,9 @@ def test_fewer_than_three_beam_sizes_make_no_line(tmp_path: Path, beams: tuple[i
     made = report(tmp_path)
     assert not [title for title in titles(made) if "beam size" in title]
     assert not [one for one in made.tables if one.title.startswith("Beam size")]
+
+
+def test_beams_in_a_row_are_a_range(tmp_path: Path) -> None:
+    for beam in (3, 1, 2):
+        translate(tmp_path, beam, 20.0, 1.0)
+    assert any("beam 1 to 3, length penalty 0.0" in str(note) for note in report(tmp_path).tables[0].notes)
