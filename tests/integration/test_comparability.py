@@ -13,6 +13,7 @@ from triptych.commands.report import main
 from triptych.errors import UserError
 from triptych.evaluation.metrics import ChrF
 from triptych.evaluation.moses_bleu import MosesBleu
+from triptych.reports.build import report
 from triptych.reports.comparability import SEARCH
 
 
@@ -112,6 +113,15 @@ def test_other_searches_are_refused(tmp_path: Path, key: str) -> None:
     add_arm(tmp_path, 1, "A1", tests={"toy": scores(**dict.fromkeys(SEARCH, 2) | {key: 3})})
     with pytest.raises(UserError, match=rf"test\.toy\.{key} differs"):
         main([str(tmp_path)])
+
+
+def test_several_scales_are_named(tmp_path: Path) -> None:
+    """The first setting that differed was named, which nobody had given."""
+    for number, scale in enumerate(("smoke", "toy")):
+        given = f"scale={scale}-0000000{number}"
+        make_run(tmp_path, given, tests={"toy": scores(beam_size=number + 1)}, overrides=[f"scale={scale}"])
+    with pytest.raises(UserError, match="of several scales \\(scale=smoke and scale=toy\\)"):
+        report(tmp_path)
 
 
 def test_penalties_that_each_run_tuned_may_differ(tmp_path: Path) -> None:

@@ -39,36 +39,48 @@ def refuse_mixtures(runs: Sequence[StoredRun], varies: Collection[str]) -> None:
     for test_set in test_sets(runs):
         signatures = [f"{name}_signature" for name in metric_names(runs, test_set)]
         for key in (*signatures, *settings):
-            found: dict[str, list[str]] = defaultdict(list)
+            found: dict[str, list[StoredRun]] = defaultdict(list)
             for run in runs:
                 if test_set in run.tests and (key in run.tests[test_set] or key not in signatures):
-                    found[str(_setting(run.tests[test_set], key))].append(run.origin)
+                    found[str(_setting(run.tests[test_set], key))].append(run)
             _refuse_several(f"test.{test_set}.{key}", found, "data and search")
     for suite in suite_names(runs):
         found = defaultdict(list)
         for run in runs:
             if suite in run.suites:
-                found[run.suites[suite]["text"]].append(run.origin)
+                found[run.suites[suite]["text"]].append(run)
         _refuse_several(f"suites.{suite}.text", found, "data and suite_items")
 
 
-def _refuse_several(name: str, found: Mapping[str, Sequence[str]], shared: str) -> None:
+def _refuse_several(name: str, found: Mapping[str, Sequence[StoredRun]], shared: str) -> None:
     """Refuse several values of one setting.
 
     Args:
         name: of the setting in ``result.json``.
-        found: where each value comes from.
+        found: the runs that have each value.
         shared: what runs must share.
     """
-    if len(found) > 1:
-        sides = "; ".join(
-            f"{value} in {origins[0]}" + (f" and {len(origins) - 1:,} more" if len(origins) > 1 else "")
-            for value, origins in found.items()
-        )
+    if len(found) < 2:
+        return
+    scales = dict.fromkeys(_scale(run) for runs in found.values() for run in runs)
+    if len(scales) > 1:
         raise UserError(
-            f"{name} differs between runs ({sides}): train them with the same {shared}, or report them from separate "
-            "folders."
+            f"the runs are of several scales ({' and '.join(scales)}), whose scores do not compare ({name} differs); "
+            "give each scale an output=… of its own, and report that."
         )
+    sides = "; ".join(
+        f"{value} in {runs[0].origin}" + (f" and {len(runs) - 1:,} more" if len(runs) > 1 else "")
+        for value, runs in found.items()
+    )
+    raise UserError(
+        f"{name} differs between runs ({sides}): train them with the same {shared}, or report them from separate "
+        "folders."
+    )
+
+
+def _scale(run: StoredRun) -> str:
+    """Return the override that chose a run's scale."""
+    return next((one for one in run.overrides if one.startswith("scale=")), "the default scale")
 
 
 def _setting(scores: Mapping[str, Any], key: str) -> Any:
