@@ -17,8 +17,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from triptych.config import run_values
 from triptych.config.search_path import yaml_files
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 from triptych.runs.folder import RunFolder
+from triptych.stored import ERRORS
 
 BUILT = ("model", "data", "search", "metric")
 """The groups whose parts are built when a run is loaded, translates and is scored."""
@@ -38,8 +39,8 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
     run_values.register()  # a logger's or a callback's ``${run:folder}`` stands in it as text
     try:
         config = OmegaConf.load(folder.config)
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, OmegaConfBaseException) as error:
-        raise UserError(f"{folder.config} cannot be read ({' '.join(str(error).split())}).") from error
+    except (*ERRORS, yaml.YAMLError, OmegaConfBaseException) as error:
+        raise UserError(f"{folder.config} cannot be read ({one_line(error)}).") from error
     if not isinstance(config, DictConfig) or "model" not in config:
         raise UserError(f"{folder.config} is no configuration of a run; put the file of the run back.")
     if trust is not None:
