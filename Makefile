@@ -7,7 +7,7 @@
 # make quick     the unit tests
 # make test      lint, then the tests that take seconds
 # make test-all  lint, then all tests that need no GPU
-# make test-faults  every key and every file with every fault, and signals at any moment; an hour
+# make test-faults  every key and every file with every fault, signals and kills, random configurations; an hour
 # Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin

@@ -81,6 +81,7 @@ def _of_files(folder: Path) -> str:
         if sentence is not None:
             name = _without_hash(fault.file)
             pattern = _without_hash(_pattern(sentence, {fault.file: "FILE", str(folder / str(number)) + "/": ""}))
+            pattern = re.sub(r"cannot be read \(.*\)(?=[;.])", "cannot be read (REASON)", pattern)
             found.setdefault((pattern, fault.damage), []).append(name)
     lines = _lines(((pattern, damage), names) for (pattern, damage), names in found.items())
     return (

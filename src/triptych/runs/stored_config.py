@@ -40,7 +40,7 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
     try:
         config = OmegaConf.load(folder.config)
     except (*ERRORS, yaml.YAMLError, OmegaConfBaseException) as error:
-        raise UserError(f"{folder.config} cannot be read ({one_line(error)}).") from error
+        raise UserError(f"{folder.config} cannot be read ({one_line(error)}); put the file of the run back.") from error
     if not isinstance(config, DictConfig) or "model" not in config:
         raise UserError(f"{folder.config} is no configuration of a run; put the file of the run back.")
     if trust is not None:
