@@ -8,9 +8,10 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from filelock import FileLock, SoftFileLock
 
@@ -44,6 +45,25 @@ def require_file(key: str, path: Path) -> None:
         raise UserError(f"{key}={path}: {reason}; give a file of one sentence a line.")
 
 
+def require_output(given: str, inputs: Mapping[str, str]) -> None:
+    """Check that a file can be written, and is none of those that are read.
+
+    Args:
+        given: value of ``output``.
+        inputs: paths of the files that are read, by their keys.
+
+    Raises:
+        UserError: it cannot, or is one.
+    """
+    path = Path(given).expanduser()
+    if path.is_dir():
+        raise UserError(f"output={given} is a folder; give the name of a file.")
+    require_folder(path.parent)
+    for key, other in inputs.items():
+        if path.is_file() and path.samefile(Path(other).expanduser()):
+            raise UserError(f"output={given} is {key}={other} itself, and would replace it; give another name.")
+
+
 def remove_leftovers(path: Path) -> None:
     """Remove the temporary files and folders that killed processes left beside ``path`` and inside it.
 
@@ -71,8 +91,8 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        written, below = str(error.filename or path), str(temporary)
-        error.filename = f"{path}{written.removeprefix(below)}" if written.startswith(below) else written
+        named, below = str(error.filename or path), str(temporary)
+        error.filename = f"{path}{named.removeprefix(below)}" if named.startswith(below) else named
         raise
 
 
@@ -96,6 +116,20 @@ def replacing(path: Path) -> Iterator[Path]:
                 raise
     finally:
         _remove(temporary)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that appears under its name once it is complete.
+
+    A device or a pipe is written to directly, and a link leads to the file that it names.
+    """
+    if path.is_relative_to("/dev") or (path.exists() and not path.is_file()):
+        with naming(path), path.open("wb") as file:
+            yield file
+        return
+    with replacing(path.resolve()) as beside, beside.open("wb") as file:
+        yield file
 
 
 @contextmanager

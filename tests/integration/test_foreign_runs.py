@@ -69,7 +69,21 @@ def in_tokenizer(run: Path, mark: Path) -> None:
     (run / "tokenizer" / "sitecustomize.py").write_text(f"open({str(mark)!r}, 'w')\n")
 
 
-PLANTED = [in_config, nested, hubconf, pickled, plainly_pickled, in_tokenizer]
+def referred_to(run: Path, mark: Path) -> None:
+    """What a reference stands for was built without being looked at."""
+    (run / "planted.pkl").write_bytes(pickle.dumps(Planted(mark)))
+    planted = {"_target_": "pandas.read_pickle", "filepath_or_buffer": str(run / "planted.pkl")}
+    change_config(run, "study", {"planted": planted})
+    change_config(run, "search", "${study.planted}")
+
+
+def referred_to_inside(run: Path, mark: Path) -> None:
+    referred_to(run, mark)
+    change_config(run, "search", OmegaConf.load(run / "config.yaml").validation.search)
+    change_config(run, "model.d_model", "${study.planted}")
+
+
+PLANTED = [in_config, nested, hubconf, pickled, plainly_pickled, in_tokenizer, referred_to, referred_to_inside]
 COMMANDS = [
     ("translate", "run=runs/tiny"),
     ("evaluate", "run=runs/tiny", "split=validation"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, ListConfig
@@ -14,7 +13,7 @@ from triptych.commands.printing import print_fitted, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import quoted_text
 from triptych.errors import UserError
-from triptych.files import require_folder
+from triptych.files import require_output
 
 if TYPE_CHECKING:
     from triptych.attention.explorer import Attention
@@ -49,8 +48,8 @@ def _attend(config: DictConfig) -> None:
     from triptych.attention.terminal import describe  # imported late: --help and mistakes do not wait for it
     from triptych.runs.run import run_of
 
+    require_output(config.output, {})
     choose_threads()
-    require_folder(Path(config.output).expanduser().parent)
     if not config.sentence.strip():
         raise UserError("the sentence is empty; give one to draw the attention over.")
     drawn = []

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
 from omegaconf import DictConfig
 
 from triptych.errors import UserError
-from triptych.files import replacing, require_file, require_folder
+from triptych.files import require_file, require_output, writing
 
 
 def asks_on_terminal(given: str | None) -> bool:
@@ -44,10 +44,7 @@ def check_files(config: DictConfig, *keys: str) -> None:
         if config[key] is not None:
             require_file(key, Path(config[key]).expanduser())
     if config.output is not None:
-        path = Path(config.output).expanduser()
-        if path.is_dir():
-            raise UserError(f"output={config.output} is a folder; give the name of a file.")
-        require_folder(path.parent)
+        require_output(config.output, {key: config[key] for key in keys if config[key] is not None})
 
 
 def input_stream() -> BinaryIO:
@@ -61,11 +58,6 @@ def input_stream() -> BinaryIO:
     return sys.stdin.buffer
 
 
-@contextmanager
-def output_file(given: str | None) -> Iterator[BinaryIO]:
-    """Give the file to write to: standard output, or a file that appears under its name once it is complete."""
-    if given is None:
-        yield sys.stdout.buffer
-        return
-    with replacing(Path(given).expanduser()) as beside, beside.open("wb") as file:
-        yield file
+def output_file(given: str | None) -> AbstractContextManager[BinaryIO]:
+    """Give the file to write to: standard output, or what ``files.writing`` gives."""
+    return nullcontext(sys.stdout.buffer) if given is None else writing(Path(given).expanduser())

@@ -19,7 +19,7 @@ from triptych.decoding.batches import decode
 from triptych.decoding.beams import Hypothesis
 from triptych.decoding.search import Search, evaluation_mode
 from triptych.decoding.search_tree import SearchTree, search_tree
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 from triptych.kernels.linear_cross_entropy import linear_cross_entropy
 
 
@@ -70,6 +70,8 @@ class Translator:
         Raises:
             UserError: a language that the model was not trained on.
         """
+        if isinstance(direction, str):
+            raise UserError(f"direction={direction!r} must be the two languages, as {self.directions.tested}.")
         src, tgt = direction or self.directions.tested
         self.directions.require(src, tgt)
         return self.tokenizer.tags(src, tgt) if self.directions.several else LanguageTags()
@@ -160,12 +162,18 @@ class Translator:
         search_tokens: int = 4096,
         direction: Direction | None = None,
     ) -> list[float]:
-        """Return log p(target | source) of each pair in nats, including ``</s>``, given ids without special ids."""
+        """Return log p(target | source) of each pair in nats, including ``</s>``, given ids without special ids.
+
+        Raises:
+            UserError: a probability is no number.
+        """
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
         scores = np.empty(len(sources))
         for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
             found = self.token_scores([sources[i] for i in rows], [targets[i] for i in rows], direction)
             scores[rows] = [float(tokens.sum()) for tokens in found]
+        if not np.isfinite(scores).all():
+            raise UserError("the model's probabilities are no numbers: training has diverged; take another run.")
         return scores.tolist()
 
     @torch.inference_mode()
@@ -274,7 +282,19 @@ class Translator:
 
 
 def _as_list(lines: Iterable[str]) -> list[str]:
-    """Raise ``UserError`` for a single string, which would be taken for a list of its characters."""
+    """Return lines as a list.
+
+    Raises:
+        UserError: a single string, which would be taken for a list of its characters; or what is no line of text.
+    """
     if isinstance(lines, str):
         raise UserError(f"the lines must be a list, not one string; give [{lines[:30]!r}].")
-    return list(lines)
+    lines = list(lines)
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, str):
+            raise UserError(f"line {number} is {one_line(repr(line))}, and no text; give strings.")
+        if "\n" in line:
+            raise UserError(f"line {number} has a line break ({one_line(line[:30])} …); give its lines one by one.")
+        if any("\ud800" <= letter <= "\udfff" for letter in line):
+            raise UserError(f"line {number} has half a character (a lone surrogate); give valid Unicode.")
+    return lines

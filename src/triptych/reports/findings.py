@@ -46,6 +46,8 @@ def _best(rows: Sequence[ArmRow], compared: Comparisons, *, gap: bool = False) -
         return []
     best, second = ranked[:2]
     measure, rivals = compared.measure, find_rivals(rows, compared)
+    if len(equal := [row.label for row in ranked if compared.mean(row) == compared.mean(best)]) > 1:
+        return [f"{measure.superlative} {measure.title}: {enumerate_labels(equal)}, which are equal."]
     text = f"{measure.superlative} {measure.title}: {best.label}"
     if gap:
         side = "above" if measure.higher_is_better else "below"

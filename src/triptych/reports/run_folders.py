@@ -167,9 +167,20 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def trained_runs(rows: Sequence[ArmRow]) -> list[FolderRun]:
-    """Return the first finished run of each arm that has its weights."""
+    """Return the first finished run of each arm that has its weights, without those that diverged.
+
+    Of arms that share their weights, it is the first.
+    """
     found = (next((run for run in row.finished if isinstance(run, FolderRun)), None) for row in rows)
-    return [run for run in found if run and RunFolder(run.folder).checkpoints.is_dir()]
+    kept = [run for run in found if run and RunFolder(run.folder).checkpoints.is_dir() and not _diverged(run)]
+    first: dict[str, FolderRun] = {}
+    for run in kept:
+        first.setdefault(run.training, run)
+    return list(first.values())
+
+
+def _diverged(run: StoredRun) -> bool:
+    return bool((run.result or {}).get("diverged"))
 
 
 def first_source(run: StoredRun) -> str | None:

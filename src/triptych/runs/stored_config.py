@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from triptych.config import run_values
@@ -45,11 +45,32 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
         raise UserError(f"{folder.config} is no configuration of a run; put the file of the run back.")
     if trust is not None:
         packages = [trust] if isinstance(trust, str) else trust
+        for group in BUILT:
+            if reference := next(_references(config, group, group), None):
+                raise UserError(
+                    f"{folder.config} cannot be trusted: {reference} stands in for a value, and a run's configuration "
+                    "has its values themselves; put the file of the run back."
+                )
         parts: Any = OmegaConf.to_container(config)
         for group in BUILT:
             _require_known(folder, group, parts.get(group), packages)
     OmegaConf.set_readonly(config, True)
     return config
+
+
+def _references(parent: DictConfig | ListConfig, name: str | int, key: str) -> Iterator[str]:
+    """Give each interpolation below a key, ``${…}``: what it stands for is known only when a part is built."""
+    node: Any = parent._get_node(name)  # type: ignore[arg-type]
+    if node is None:
+        return
+    if node._is_interpolation():
+        yield f"{key}={node._value()}"
+    elif isinstance(node, DictConfig) and not node._is_none():
+        for inner in map(str, node):
+            yield from _references(node, inner, f"{key}.{inner}")
+    elif isinstance(node, ListConfig) and not node._is_none():
+        for i in range(len(node)):
+            yield from _references(node, i, f"{key}[{i}]")
 
 
 def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str]) -> None:

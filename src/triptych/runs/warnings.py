@@ -33,7 +33,11 @@ class Warn:
 
 def warnings_of(result: Mapping[str, Any]) -> list[Warn]:
     """Return what is odd about a finished run, from its result.json."""
+    diverged = (
+        [Warn("training diverged", "training diverged: its loss is no number.")] if result.get("diverged") else []
+    )
     return [
+        *diverged,
         *of_text(result.get("text") or {}),
         *of_training(result.get("train") or {}, (result.get("validation") or {}).get("loss")),
         *of_scores(result),

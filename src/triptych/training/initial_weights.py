@@ -28,7 +28,7 @@ def take_weights(parts: TrainingParts, run: str, trust: Sequence[str]) -> None:
         trust: what its configuration may build from besides what triptych has: what this run's own builds from.
 
     Raises:
-        UserError: the other run has no such checkpoint, another vocabulary, or another model.
+        UserError: the other run has no such checkpoint, another vocabulary, another model, or has diverged.
     """
     source = load(source_run(run).path, CHECKPOINT, trust=trust)
     if not _same_vocabulary(source.tokenizer, parts.tokenizer):
@@ -43,6 +43,8 @@ def take_weights(parts: TrainingParts, run: str, trust: Sequence[str]) -> None:
             raise UserError(
                 f"init={run} has another model ({name} is {there} there and {here} here): choose its model=… and sizes."
             )
+    if not all(tensor.isfinite().all() for tensor in theirs.values()):
+        raise UserError(f"init={run} has weights that are no numbers, since its training diverged; choose another run.")
     parts.model.load_state_dict(theirs)
     logger.info("initial weights: the best of %s", source.folder)
 

@@ -12,9 +12,10 @@ from triptych.training.build import build_trainer
 
 
 def test_arguments_of_the_trainer(tmp_path: Path) -> None:
-    config = compose_run(["scale=smoke", "log_every=7", "+trainer.limit_val_batches=3", "trainer.gradient_clip_val=2"])
+    config = compose_run(["scale=smoke", "log_every=7", "+trainer.profiler=simple", "trainer.gradient_clip_val=2"])
     trainer = build_trainer(config.config, steps=5, devices=1, callbacks=[], folder=tmp_path)
-    assert (trainer.limit_val_batches, trainer.gradient_clip_val, trainer.log_every_n_steps) == (3, 2, 7)
+    assert (trainer.gradient_clip_val, trainer.log_every_n_steps) == (2, 7)
+    assert type(trainer.profiler).__name__ == "SimpleProfiler"
     measuring = build_trainer(config.config, steps=5, devices=1, callbacks=[], folder=None)
     assert (measuring.limit_val_batches, measuring.checkpoint_callbacks) == (0, [])
 
