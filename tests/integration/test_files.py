@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -115,3 +117,33 @@ def test_mistakes_are_named(
     done = command_line(*given, cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("key", ["input", "reference"])
+def test_no_output_replaces_what_is_read(key: str, tiny_run: Path, test_set: dict[str, Path]) -> None:
+    """It destroyed the text."""
+    files = {"input": test_set["talk.en"], "reference": test_set["talk.fr"]}
+    before = files[key].read_bytes()
+    given = [f"{name}={path}" for name, path in files.items()]
+    done = command_line("score", *RUN, *given, f"output={files[key]}", cwd=tiny_run)
+    assert done.returncode == 2
+    assert f"is {key}={files[key]} itself" in done.stderr
+    assert files[key].read_bytes() == before
+
+
+def test_a_link_and_a_pipe_are_written_to(tiny_run: Path, test_set: dict[str, Path]) -> None:
+    """Both were replaced by a file."""
+    place = test_set["talk.en"].parent
+    (place / "link").symlink_to("behind")
+    os.mkfifo(place / "pipe")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((place / "pipe").read_text()))
+    reader.start()
+    for output in ("link", "pipe"):
+        done = command_line("translate", *RUN, f"input={test_set['talk.en']}", f"output={place / output}", cwd=tiny_run)
+        assert done.returncode == 0, done.stderr
+    reader.join(timeout=30)
+    assert (place / "link").is_symlink()
+    assert (place / "pipe").is_fifo()
+    assert read == [(place / "behind").read_text()]
+    assert read[0].count("\n") == 6

@@ -75,3 +75,15 @@ def test_what_does_not_fit_is_one_sentence(place: Path, source: triptych.Run) ->
     file = str(refused.value).partition("model_file=")[2].rstrip(").")
     assert Path(file).is_file(), "what the sentence tells to do can be done"
     assert not (place / "runs" / "refused").exists(), "it was found before training"
+
+
+def test_a_run_that_diverged_is_no_beginning(place: Path, source: triptych.Run) -> None:
+    diverged = place / "diverged" / "run"
+    shutil.copytree(source.folder, diverged)
+    path = diverged / "checkpoints" / "best.ckpt"
+    state = torch.load(path, weights_only=True)
+    for tensor in state["state_dict"].values():
+        tensor.fill_(float("nan"))
+    torch.save(state, path)
+    with pytest.raises(UserError, match="its training diverged; choose another run"):
+        fine_tune(place, diverged, "name=from_nothing", "seed=9")

@@ -23,6 +23,9 @@ from triptych.errors import UserError
         (["validation.search.length_penalty=tuned"], "validation.search.length_penalty=tuned is for search alone"),
         (["+trainer.enable_checkpointing=false"], "trainer.enable_checkpointing cannot be set"),
         (["+trainer.fast_dev_run=true"], "trainer.fast_dev_run cannot be set"),
+        (["+trainer.min_steps=5"], "trainer.min_steps cannot be set"),
+        (["+trainer.limit_train_batches=0"], "trainer.limit_train_batches is set by budget"),
+        (["+trainer.max_time=00:00:00:00"], "trainer.max_time is set by budget"),
         (["+trainer.log_every_n_steps=5"], "trainer.log_every_n_steps is set by log_every"),
         (["+trainer.devices=2"], "trainer.devices is set by strategy"),
         (

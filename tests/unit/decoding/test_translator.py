@@ -147,3 +147,33 @@ def test_a_translation_is_one_line(tokenizer: Tokenizer, monkeypatch: pytest.Mon
     translator = build(tokenizer, "transformer")
     monkeypatch.setattr(Tokenizer, "decode", lambda self, ids, side: ["two\nlines"] * len(ids))
     assert translator.translate(["a cat"]) == ["two lines"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([None], "line 1 is None, and no text"),
+        (["a", 3], "line 2 is 3, and no text"),
+        (["a\nbird"], "line 1 has a line break"),
+        (["a \udc80"], "line 1 has half a character"),
+        ("a bird", "must be a list, not one string"),
+    ],
+)
+def test_what_is_no_line_of_text_is_named(lines: list[str], said: str, translator: Translator) -> None:
+    with pytest.raises(UserError, match=said):
+        translator.translate(lines)
+    with pytest.raises(UserError, match=said):
+        translator.score(lines, lines)
+
+
+def test_a_direction_is_two_languages(translator: Translator) -> None:
+    with pytest.raises(UserError, match="must be the two languages"):
+        translator.translate(["a bird"], direction="en-fr")  # type: ignore[arg-type]
+
+
+def test_a_model_that_diverged_scores_nothing(tokenizer: Tokenizer) -> None:
+    diverged = build(tokenizer, "rnn_luong")
+    for parameter in diverged.model.parameters():
+        parameter.data.fill_(float("nan"))
+    with pytest.raises(UserError, match="training has diverged"):
+        diverged.score(["a bird"], ["un oiseau"])

@@ -183,3 +183,19 @@ def test_without_a_reference_all_pairs_are_judged_together(tmp_path: Path) -> No
     for name in "abcd":
         add_seeds(tmp_path, name, [1.5, 1.6])
     assert any("for all 6 differences" in note for note in report(tmp_path).main_tables[0].notes)
+
+
+def test_arms_that_are_equal_are_called_so(tmp_path: Path) -> None:
+    """One of two that agreed in every digit was called the best, by 0.00."""
+    for number, label in enumerate(("a", "b", "c"), 1):
+        run = make_run(tmp_path, f"model={label}-0000000{number}")
+        change(run, "validation", "loss", to=1.5 + (label == "c"))
+    assert "Lowest validation loss: a and b, which are equal." in report(tmp_path).main_tables[0].lead[0]
+
+
+def test_arms_that_diverged_are_named(tmp_path: Path) -> None:
+    make_run(tmp_path, "model=a-00000001")
+    change(make_run(tmp_path, "model=b-00000002", tests={}), "diverged", to=True)
+    assert any(
+        str(note).startswith("Warnings: training diverged (b)") for note in report(tmp_path).main_tables[0].notes
+    )
