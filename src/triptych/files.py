@@ -17,6 +17,8 @@ from filelock import FileLock, SoftFileLock
 
 from triptych.errors import UserError
 
+OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
+"""What a write says that fails because of its disk, and not because of its name."""
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 """What a file system says that keeps no locks, as NFS without its lock service."""
 
@@ -91,8 +93,10 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        named, below = str(error.filename or path), str(temporary)
-        error.filename = f"{path}{named.removeprefix(below)}" if named.startswith(below) else named
+        if error.filename is None and error.errno in OF_DISKS:
+            error.filename = str(path)
+        elif temporary and str(error.filename).startswith(str(temporary)):
+            error.filename = f"{path}{str(error.filename).removeprefix(str(temporary))}"
         raise
 
 

@@ -36,6 +36,12 @@ def test_an_error_without_a_name_gets_that_of_the_place(tmp_path: Path) -> None:
     assert said == f"{place / 'inner'}: no space left on device; make room there, or give another place."
 
 
+def test_an_error_that_is_of_no_disk_keeps_what_it_says(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionRefusedError) as refused, replacing(tmp_path / "x"):
+        raise ConnectionRefusedError(111, "Connection refused")
+    assert refused.value.filename is None
+
+
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 40 MB that can be filled."""
