@@ -295,6 +295,6 @@ def _as_list(lines: Iterable[str]) -> list[str]:
             raise UserError(f"line {number} is {one_line(repr(line))}, and no text; give strings.")
         if "\n" in line:
             raise UserError(f"line {number} has a line break ({one_line(line[:30])} …); give its lines one by one.")
-        if any("\ud800" <= letter <= "\udfff" for letter in line):
+        if not line.isascii() and any("\ud800" <= letter <= "\udfff" for letter in line):
             raise UserError(f"line {number} has half a character (a lone surrogate); give valid Unicode.")
     return lines

@@ -23,4 +23,4 @@ def run_warnings(rows: Sequence[ArmRow]) -> list[str]:
 
 
 def _name(labels: Sequence[str], trained: int) -> str:
-    return "all arms" if len(labels) == trained > 1 else enumerate_labels(labels)
+    return "all arms" if len(labels) == trained else enumerate_labels(labels)

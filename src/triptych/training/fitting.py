@@ -108,12 +108,12 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
     return peak_memory_bytes(device)
 
 
-def _explain(error: Exception, shape: str | None, ranks: int, folder: RunFolder) -> str | None:
+def _explain(error: Exception, shape: str, ranks: int, folder: RunFolder) -> str | None:
     """Return as a sentence why a training ended that no mistake in its configuration explains; None if unknown.
 
     Args:
         error: that ended it.
-        shape: of the last batch, if there was one.
+        shape: of the last batch; empty if there was none.
         ranks: processes that trained together.
         folder: of the run.
     """

@@ -44,7 +44,7 @@ class TranslationModule(lightning.LightningModule):
         tokenizer: fingerprint that every checkpoint carries.
 
     Attributes:
-        batch_shape: of the batch that is computed, or was last, in words; None before the first one.
+        batch_shape: of the batch that is computed, or was last, in words; empty before the first one.
         diverged: whether the loss is not a number any more. Training then ends.
         peak: FLOP/s that all devices together can reach, of which dashboards show the share; None if it is not known.
     """
@@ -71,7 +71,7 @@ class TranslationModule(lightning.LightningModule):
         self.log_every = log_every
         self.tokenizer = tokenizer
         self.data_seen = DataSeen()
-        self.batch_shape: str | None = None
+        self.batch_shape = ""
         self.diverged = False
         self.peak: float | None = None
         self.seconds = 0.0
@@ -108,7 +108,7 @@ class TranslationModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
-        self._window.add(parts, self.global_step + 1, batch)
+        self._window.add(parts, self.global_step + 1, self.batch_shape)
         self._lambda = parts.lambda_
         # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size

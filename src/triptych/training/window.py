@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from triptych.contract.batch import Batch
 from triptych.training.loss import LossParts
 
 FIELDS = ("loss", "target_nll", "source_nll", "target_tokens", "source_tokens")
@@ -28,16 +27,16 @@ class LossWindow:
     def __len__(self) -> int:
         return len(self._parts)
 
-    def add(self, parts: LossParts, step: int, batch: Batch) -> None:
+    def add(self, parts: LossParts, step: int, shape: str) -> None:
         """Add a batch.
 
         Args:
             parts: of its loss.
             step: optimizer step that it belongs to, from 1.
-            batch: itself.
+            shape: ``Batch.shape``.
         """
         self._parts.append(replace(parts, loss=parts.loss.detach()))
-        self._batches.append((step, batch.shape))
+        self._batches.append((step, shape))
 
     def clear(self) -> None:
         """Begin the next line."""
@@ -57,7 +56,7 @@ class LossWindow:
         """Return the content as plain values and tensors on the CPU."""
         return [
             {
-                "parts": {name: _to_cpu(value) for name, value in vars(parts).items()},
+                "parts": {name: _to(value, "cpu") for name, value in vars(parts).items()},
                 "step": step,
                 "shape": shape,
             }
@@ -70,9 +69,5 @@ class LossWindow:
         self._batches = [(one["step"], one["shape"]) for one in state]
 
 
-def _to_cpu(value: Any) -> Any:
-    return _to(value, torch.device("cpu"))
-
-
-def _to(value: Any, device: torch.device) -> Any:
+def _to(value: Any, device: torch.device | str) -> Any:
     return value.to(device) if isinstance(value, Tensor) else value
