@@ -144,7 +144,7 @@ def evaluate(
             return evaluate_files(config, trained).scores
         assert trained is not None
         if config.split == SUITES:
-            return evaluate_run_on_suites(trained, config.suite_items, config.search_tokens)
+            return evaluate_run_on_suites(trained, config.suite_items, config.search_tokens).scores
         return evaluate_run(trained, config.split, config.search, config.metric, config.search_tokens).scores
 
 

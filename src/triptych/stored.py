@@ -90,7 +90,7 @@ def read_bytes(path: Path, remedy: str) -> bytes:
 
 def checksums(folder: Path) -> dict[str, list[int]]:
     """Return the size in bytes and the CRC-32 of each file in a folder, by its name."""
-    return {path.name: _checksum(path) for path in sorted(folder.iterdir()) if path.name[0] != "."}
+    return {path.name: checksum(path) for path in sorted(folder.iterdir()) if path.name[0] != "."}
 
 
 def require_checksums(folder: Path, known: Mapping[str, Sequence[int]], remedy: str) -> None:
@@ -101,14 +101,15 @@ def require_checksums(folder: Path, known: Mapping[str, Sequence[int]], remedy: 
     """
     for name, expected in known.items():
         try:
-            found = _checksum(folder / name)
+            found = checksum(folder / name)
         except OSError as error:
             raise DamagedFile(folder / name, error, remedy) from error
         if found != list(expected):
             raise DamagedFile(folder / name, ValueError("its checksum is wrong"), remedy)
 
 
-def _checksum(path: Path) -> list[int]:
+def checksum(path: Path) -> list[int]:
+    """Return the size of a file in bytes and its CRC-32."""
     size = crc = 0
     with path.open("rb") as file:
         while block := file.read(2**20):

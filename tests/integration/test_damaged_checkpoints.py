@@ -113,6 +113,6 @@ def test_a_checkpoint_is_written_where_it_belongs(tmp_path: Path, monkeypatch: p
     folder = RunFolder(tmp_path / "run")
     for step in (1, 2):
         AtomicCheckpoints().save_checkpoint({"global_step": step}, folder.last)
-    assert newest_state(folder) == folder.last
+    assert newest_state(folder, "a") == folder.last
     assert [torch.load(path)["global_step"] for path in (folder.last, folder.previous)] == [2, 1]
     assert len(list(folder.checkpoints.iterdir())) == 2

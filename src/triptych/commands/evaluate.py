@@ -36,8 +36,10 @@ def _evaluate_split(config: DictConfig) -> None:
 
     run = run_of(config)
     if config.split == SUITES:
-        print_small_table(suite_table(evaluate_run_on_suites(run, config.suite_items, config.search_tokens)))
-        print_fitted(f"items: {run.files.suites}")
+        suites = evaluate_run_on_suites(run, config.suite_items, config.search_tokens)
+        print_small_table(suite_table(suites.scores))
+        if suites.items is not None:
+            print_fitted(f"items: {suites.items}")
         show_next(after_sweep(run.folder.parent))
         return
     found = evaluate_run(run, config.split, config.search, config.metric, config.search_tokens)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from triptych.evaluation.length_penalty import ChosenSearch, choose_length_penal
 from triptych.evaluation.metrics import Metric, for_languages
 from triptych.evaluation.splits import check_metrics, evaluate_split, save_evaluation
 from triptych.evaluation.suites import evaluate_suites, save_suites
+from triptych.runs.demo import is_demo
 from triptych.runs.run import Run
 from triptych.runs.stored_config import targets_in
 
@@ -34,13 +36,26 @@ class RunEvaluation:
         scores: as ``test.<split>`` of result.json.
         metrics: what tables call each metric, by the name of its score.
         translations: path of the translations; references, sources and scores lie beside it. None if the run's folder
-            cannot be written.
+            keeps none: it cannot be written, or is that of a demo run.
     """
 
     split: str
     scores: dict[str, Any]
     metrics: dict[str, str]
     translations: Path | None
+
+
+@dataclass(frozen=True)
+class SuitesEvaluation:
+    """Scores of contrastive suites, and where their items were written.
+
+    Attributes:
+        scores: of each suite, as ``suites`` of result.json.
+        items: folder of the items with their margins; None if the run's folder keeps none.
+    """
+
+    scores: dict[str, dict[str, Any]]
+    items: Path | None
 
 
 def build_metrics(metric: DictConfig) -> dict[str, Metric]:
@@ -127,17 +142,12 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}" + (f".min{how.min_length}" if how.min_length else "")
     stop = "" if how.stop == EXACT else f".{how.stop}"
     name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
-    kept: Path | None = run.files.translations / f"{name}.txt"
-    try:
-        save_evaluation(found, run.files, name)
-    except OSError as error:  # a run that is read-only, or a disk that is full, costs no scores
-        logger.warning("%s: %s; the translations are not kept.", run.files.translations, one_line(error.strerror))
-        kept = None
+    kept = _keep(run, run.files.translations / f"{name}.txt", partial(save_evaluation, found, run.files, name))
     names = {key: one.name for key, one in metrics.items()}
     return RunEvaluation(split, found.scores, names, kept)
 
 
-def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> dict[str, dict[str, Any]]:
+def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> SuitesEvaluation:
     """Score the contrastive suites of a run's data, and keep their items with what the model makes of them.
 
     Args:
@@ -145,17 +155,29 @@ def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> dict[str
         items: number of items in each suite.
         search_tokens: padded source tokens scored at a time.
 
-    Returns:
-        Scores of each suite, as ``suites`` of result.json.
-
     Raises:
         UserError: the data have no suites, or text that is not what the run was trained with.
     """
     corpus = instantiate(run.config.data)
     check_text(run, corpus)
     found = evaluate_suites(run.translator, corpus, items, search_tokens)
-    save_suites(found, run.files, f".{run.checkpoint}")
-    return {name: suite.scores for name, suite in found.items()}
+    kept = _keep(run, run.files.suites, partial(save_suites, found, run.files, f".{run.checkpoint}"))
+    return SuitesEvaluation({name: suite.scores for name, suite in found.items()}, kept)
+
+
+def _keep(run: Run, path: Path, write: Callable[[], None]) -> Path | None:
+    """Write what was found into a run's folder, and return its path; None if it could not or should not be written.
+
+    A run that is read-only, or a full disk, costs no scores. The demo runs stay as they came with the package.
+    """
+    if is_demo(run.folder):
+        return None
+    try:
+        write()
+    except OSError as error:
+        logger.warning("%s: %s; what was found is not kept.", path, one_line(error.strerror))
+        return None
+    return path
 
 
 def check_text(run: Run, corpus: Corpus) -> None:

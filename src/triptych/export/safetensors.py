@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save_model
 
 from triptych.export.comparison import Comparison
+from triptych.runs.digests import with_digests
 from triptych.runs.folder import RunFolder, write_json
 from triptych.runs.run import Run, load
 
@@ -32,13 +33,13 @@ def to_safetensors(run: Run, folder: Path, precision: str) -> None:
     """
     new = RunFolder(folder)
     new.checkpoints.mkdir(parents=True)
-    write_json(new.result, run.result)
     shutil.copyfile(run.files.record, new.record)
     shutil.copyfile(run.files.config, new.config)
     run.tokenizer.save(new.tokenizer)
     model = deepcopy(run.model).to(torch.float16 if precision == "half" else torch.float32)
     metadata = {"tokenizer": run.tokenizer.fingerprint}
     save_model(model, str(new.checkpoints / f"{run.checkpoint}.safetensors"), metadata)
+    write_json(new.result, with_digests(run.result, new))
 
 
 def compare_safetensors(run: Run, folder: Path, lines: Sequence[str]) -> Comparison:

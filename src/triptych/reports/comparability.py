@@ -141,8 +141,9 @@ def stream_of(run: StoredRun) -> str:
 def refuse_tampered(runs: Sequence[StoredRun]) -> None:
     """Refuse results that contradict the config or the translations of their run.
 
-    A run's seed must be its config's, its sources and references those that it was scored on, and its scores those of
-    its translations. Neither test sets without translations nor TER and metrics from outside triptych are checked.
+    A run's seed must be its config's, its sources and references those that it was scored on, its scores those of its
+    translations, and all its figures those that were written. Neither test sets without translations nor TER and
+    metrics from outside triptych are computed again.
 
     Raises:
         UserError: a run contradicts itself.
@@ -157,6 +158,8 @@ def refuse_tampered(runs: Sequence[StoredRun]) -> None:
             text = run.text(test_set)
             if text and (mistake := _contradiction(run, test_set, text)):
                 raise UserError(f"{run.origin} has been tampered with: {mistake}; {run.remedy}.")
+        if change := run.change:
+            raise UserError(f"{run.origin} has been tampered with: {change}; {run.remedy}.")
 
 
 def _stream_settings(run: StoredRun) -> list[Any]:

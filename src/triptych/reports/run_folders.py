@@ -16,6 +16,7 @@ import triptych
 from triptych.errors import UserError
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
+from triptych.runs.digests import find_changed_metrics
 from triptych.runs.folder import FORMAT, RunFolder
 from triptych.runs.result_file import TRAIN_AGAIN, read_checked
 from triptych.stored import ERRORS, DamagedFile, check_shape, read_json
@@ -60,6 +61,10 @@ class FolderRun(StoredRun):
     @property
     def remedy(self) -> str:
         return "train it again in another output=…, or report the others without it"
+
+    @property
+    def change(self) -> str | None:
+        return super().change or find_changed_metrics(RunFolder(self.folder), self.result or {})
 
     def link(self, home: Path) -> str:
         return quote(Path(os.path.relpath(self.folder, home)).as_posix()) + "/"

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.errors import UserError
+from triptych.runs.digests import find_change
 from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
 
 OTHER_SCORES = ("nats_per_sentence", "nats_per_word", "repetition_rate", "cut_share", "sentence_bleu_pieces")
@@ -72,6 +73,11 @@ class StoredRun(ABC):
     @abstractmethod
     def remedy(self) -> str:
         """What to do about a run whose result and translations contradict each other."""
+
+    @property
+    def change(self) -> str | None:
+        """What has changed of the run since it was written; None if nothing has, as far as its digests say."""
+        return find_change(self.result or {}, self.config)
 
     @abstractmethod
     def link(self, home: Path) -> str:

@@ -22,6 +22,11 @@ def demo_examples() -> list[tuple[str, str]]:
     return list(zip(*lines, strict=True))
 
 
+def is_demo(folder: Path) -> bool:
+    """Whether a folder is that of one of these runs, which stay as they came."""
+    return folder.absolute().parent == FOLDER
+
+
 def locate_run(run: str | PathLike[str]) -> Path:
     """Return the folder of a run that is named by its folder, or by ``demo:NAME``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Required, TypedDict
 
+from triptych.runs.digests import require_figures
 from triptych.runs.folder import RunFolder
 from triptych.stored import DamagedFile, check_shape, read_json
 
@@ -115,6 +116,7 @@ class Result(TypedDict, total=False):
     search: dict[str, Any]
     test: dict[str, Scores]
     suites: dict[str, Suite]
+    digests: dict[str, Any]
 
 
 class Trained(TypedDict):
@@ -154,9 +156,11 @@ def read_result(folder: RunFolder) -> dict[str, Any]:
     """Return the result of a finished run.
 
     Raises:
-        DamagedFile: it cannot be what triptych wrote.
+        DamagedFile: it is not what triptych wrote.
     """
-    return read_checked(folder.result, SCORE_AGAIN, Finished)
+    result = read_checked(folder.result, SCORE_AGAIN, Finished)
+    require_figures(folder.result, result, SCORE_AGAIN)
+    return result
 
 
 def read_trained(folder: RunFolder, training_hash: str | None = None) -> dict[str, Any]:
@@ -167,9 +171,10 @@ def read_trained(folder: RunFolder, training_hash: str | None = None) -> dict[st
         training_hash: of the training that it must be of.
 
     Raises:
-        DamagedFile: it cannot be what triptych wrote, or is of another training.
+        DamagedFile: it is not what triptych wrote, or is of another training.
     """
     trained = read_checked(folder.trained, TRAIN_AGAIN, Trained)
+    require_figures(folder.trained, trained, TRAIN_AGAIN)
     if training_hash is not None and trained["training_hash"] != training_hash:
         raise DamagedFile(folder.trained, "it is of another training", TRAIN_AGAIN)
     return trained

@@ -23,6 +23,7 @@ from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import checkpoints
 from triptych.runs.demo import locate_run
+from triptych.runs.digests import require_config, require_weights
 from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_record
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
@@ -113,8 +114,8 @@ class Run:
         """Model and tokenizer, ready to translate.
 
         Raises:
-            UserError: no such checkpoint or device, a tokenizer that the checkpoint was not trained with, or a model of
-                the user's own that cannot be imported here.
+            UserError: no such checkpoint or device, files that have changed since they were written, or a model of the
+                user's own that cannot be imported here.
         """
         path = checkpoints.find(self.files, self.checkpoint)
         tokenizer = Tokenizer.load(self.files.tokenizer)
@@ -123,8 +124,11 @@ class Run:
                 f"run={self.folder}: its tokenizer {tokenizer.fingerprint} is not the one that its checkpoint was "
                 f"trained with, {stored}; put the right tokenizer folder back."
             )
-        check_types(self.config.model, "model.")  # a class of the user's that is not importable here is named
-        model = instantiate(self.config.model, vocabulary=tokenizer.vocabulary)
+        configured = self.config.model
+        require_config(self.files)
+        require_weights(self.files, path)
+        check_types(configured, "model.")  # a class of the user's that is not importable here is named
+        model = instantiate(configured, vocabulary=tokenizer.vocabulary)
         checkpoints.load_weights(model, path)
         try:
             model = model.eval().to(self.device)

@@ -18,6 +18,7 @@ from triptych.config.search_path import own_folders
 from triptych.errors import UserError, is_shortage_of_memory, one_line
 from triptych.files import naming, replacing
 from triptych.runs import checkpoints, convergence, speeds
+from triptych.runs.digests import with_digests
 from triptych.runs.folder import RunFolder, read_metrics, write_json
 from triptych.runs.warnings import of_training
 from triptych.training.build import TrainingParts
@@ -56,8 +57,8 @@ def fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Train
     logged = read_metrics(folder)
     with replacing(folder.path / "metrics.csv") as beside:
         logged.to_csv(beside, index=False)
-    write_json(folder.trained, result)
     folder.previous.unlink(missing_ok=True)
+    write_json(folder.trained, with_digests(result, folder))
     losses = logged.reindex(columns=["step", "validation/loss"]).dropna()
     if convergence.still_falling(fall := convergence.late_fall(losses["step"], losses["validation/loss"])):
         logger.info("still falling: in the last fifth of the training the validation loss fell by %.3f nats.", fall)
@@ -83,9 +84,10 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
     if trainer.is_global_zero:
         _describe(plan, parts)
     begin_dashboards(trainer.loggers, plan)
-    if (resume := checkpoints.newest_state(folder)) is not None:
+    if (resume := checkpoints.newest_state(folder, plan.trunk_hash)) is not None:
         parts.data.first_step = checkpoints.step_of(resume)
         logger.info("going on from step %s", f"{parts.data.first_step:,}")
+    parts.module.trunk_hash = plan.trunk_hash
     device = trainer.strategy.root_device
     if len(trainer.loggers) > 1:  # dashboards show the share of the peak
         peak = peak_flops(device, str(plan.run_config.config.strategy.precision))[0]

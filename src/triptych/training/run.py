@@ -19,6 +19,7 @@ from triptych.evaluation.suites import check_suites
 from triptych.files import remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
 from triptych.runs import warnings
+from triptych.runs.digests import with_digests
 from triptych.runs.folder import (
     RunFolder,
     find_trained,
@@ -210,6 +211,6 @@ def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) ->
     except (KeyboardInterrupt, SystemExit):
         logger.info("stopped; the same command translates again, and does not train again.")
         raise
-    write_json(folder.result, {**result, **scores})
+    write_json(folder.result, with_digests({**result, **scores}, folder))
     _say((found.sentence for found in warnings.of_scores(scores)), level=logging.WARNING)
     log_outcome(trainer.loggers[1:], folder, plan.corpus, trainer.strategy.root_device)

@@ -20,6 +20,7 @@ from triptych.evaluation.splits import evaluate_split, save_evaluation
 from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.files import link, replacing
 from triptych.runs import checkpoints
+from triptych.runs.digests import with_digests
 from triptych.runs.folder import RunFolder, write_json, write_record
 from triptych.runs.result_file import read_trained
 from triptych.runs.run import Run, load
@@ -118,7 +119,7 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         stored = OmegaConf.merge(config, {"model": OmegaConf.load(trained.config).model})
         OmegaConf.save(stored, copied.config)
         scores = score_training(result, config, copied, plan.corpus, device)
-        write_json(copied.result, {**result, **own, **scores})
+        write_json(copied.result, with_digests({**result, **own, **scores}, copied))
     loggers = build_loggers(config, folder)[1:]
     begin_dashboards(loggers, plan, weights_of=trained.path.name)
     log_outcome(loggers, folder, plan.corpus, device)
