@@ -6,6 +6,7 @@ import importlib
 import sys
 
 from triptych.commands.boundary import guarded
+from triptych.commands.streams import require_output
 from triptych.errors import UserError
 
 COMMANDS = {
@@ -32,6 +33,7 @@ def main() -> int:
 
 def _run() -> int:
     arguments = sys.argv[1:]
+    require_output(arguments)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0

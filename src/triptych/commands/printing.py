@@ -35,6 +35,7 @@ def show_next(words: Sequence[str], *, of_filter: bool = False) -> None:
     """
     if of_filter and not sys.stderr.isatty():
         return
+    sys.stdout.flush()  # nothing is next if the result could not be written
     print(f"next: {shlex.join(words)}", file=sys.stderr, flush=True)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import triptych
 
 from triptych import errors
-from triptych.commands.boundary import TERMINATED, guarded
+from triptych.commands.boundary import guarded
+from triptych.commands.signals import TERMINATED
 from triptych.config.explanations import explain
 from triptych.errors import UserError
 
@@ -71,23 +70,6 @@ def test_a_mistake_of_the_machine_inside_a_library_is_explained() -> None:
     error = RuntimeError("the library failed")
     error.__cause__ = MemoryError()
     assert str(explain(error)).startswith("memory was short")
-
-
-def test_streams_that_are_closed_or_that_nobody_reads() -> None:
-    """Nothing is shown but the sentence, and no file gets the number of a standard stream."""
-
-    def status(line: str) -> tuple[int, str]:
-        ran = subprocess.run(
-            ["bash", "-c", f"set -o pipefail; {line}"], capture_output=True, text=True, env={**os.environ, "T": command}
-        )
-        return ran.returncode, ran.stderr
-
-    command = f"{sys.executable} -m triptych"
-    assert status("$T list models | true") == (141, "")
-    fails = "exec('raise BrokenPipeError(32, chr(120))')"
-    fails = f"from triptych.commands.boundary import guarded; exit(guarded(lambda: {fails}))"
-    assert status(f'{sys.executable} -c "{fails}" | cat')[0] == 2, "another pipe than that of the output"
-    assert status("$T list models >&- 2>&- <&-") == (0, "")
 
 
 def test_sigterm_after_training_ends_the_run_and_the_same_command_completes_it(
