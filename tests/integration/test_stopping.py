@@ -88,3 +88,16 @@ def test_ctrl_c_before_and_after_training_loses_nothing(
         done = triptych(*small, cwd=tmp_path)
         assert done.returncode == 130, done.stderr
     assert triptych(*small, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_rank_does_not_outlive_the_first_one_that_is_killed_before_they_are_connected(tmp_path: Path) -> None:
+    ranks = ["strategy=ddp", "strategy.accelerator=cpu", "strategy.precision=32-true", "strategy.workers=0"]
+    with start(tmp_path, [*RUN, *ranks]) as first:
+        assert first.stdout is not None
+        assert any(line.startswith("run: ") for line in first.stdout)
+        time.sleep(1)  # the other rank is started, and imports the libraries
+        first.kill()
+        killed = time.monotonic()
+        first.stdout.read()  # until no process keeps the pipe
+    assert time.monotonic() - killed < 3 * SECONDS  # it waited half an hour

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch.distributed as dist
 
+from triptych.training.starter import STARTER
+
 RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
 """Environment variables in which launchers tell a process its rank."""
 ADDRESSES = ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -41,10 +43,12 @@ def ranks_started_by(command: Sequence[str]) -> Iterator[None]:
     """Let Lightning start the other ranks as ``python -m triptych`` with a command, and forget them afterwards.
 
     Lightning would start them as this process was started, which may be a user's script. It also leaves their addresses
-    in the environment, and the next training of this process would take them for its own.
+    in the environment, and the next training of this process would take them for its own. The other ranks end soon
+    after this process has ended.
     """
     main = sys.modules["__main__"]
-    before, environment = (sys.argv, main.__spec__), {name: os.environ.get(name) for name in ADDRESSES}
+    before, environment = (sys.argv, main.__spec__), {name: os.environ.get(name) for name in (*ADDRESSES, STARTER)}
+    os.environ[STARTER] = str(os.getpid())
     sys.argv = ["triptych", *command]
     main.__spec__ = importlib.util.find_spec("triptych.__main__")
     try:

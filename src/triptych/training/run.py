@@ -47,6 +47,7 @@ from triptych.training.initial_weights import take_weights
 from triptych.training.loggers import close_loggers, log_outcome
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.scoring import score_shared_weights, score_training
+from triptych.training.starter import end_with_starter
 from triptych.training.trunk import go_on_from_trunk, trunk_steps
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ def train_run(
         UserError: something in the configuration does not work.
         RunLocked: another process trains this run, and ``wait`` is False.
     """
+    end_with_starter()
     with _locked(plan_run(run_config, sweep=sweep, label=label), wait) as plan:
         folder = plan.folder
         other_code = started_by_other_code(folder)

@@ -13,6 +13,7 @@ from triptych.config.composition import compose_run
 from triptych.config.search_path import with_own_folders
 from triptych.training.distributed import RANKS, is_rank_zero, ranks_started_by
 from triptych.training.fitting import command_of
+from triptych.training.starter import STARTER
 
 
 def test_ranks_run_triptych_whatever_this_process_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,12 +24,13 @@ def test_ranks_run_triptych_whatever_this_process_runs(monkeypatch: pytest.Monke
         monkeypatch.delenv(name, raising=False)
     with suppress(KeyboardInterrupt), ranks_started_by(["train", "seed=1"]):
         assert list(_basic_subprocess_cmd()) == [sys.executable, "-m", "triptych.__main__", "train", "seed=1"]
+        assert os.environ[STARTER] == str(os.getpid())
         os.environ |= {"LOCAL_RANK": "0", "MASTER_PORT": "1234", "MASTER_ADDR": "127.0.0.1"}  # as Lightning does
         raise KeyboardInterrupt
     assert sys.argv is argv
     assert sys.modules["__main__"].__spec__ is spec
     assert os.environ["MASTER_ADDR"] == "elsewhere"
-    assert not {"LOCAL_RANK", "MASTER_PORT"} & {*os.environ}
+    assert not {"LOCAL_RANK", "MASTER_PORT", STARTER} & {*os.environ}
 
 
 def test_the_command_of_a_run_is_that_of_one_run(tmp_path: os.PathLike[str]) -> None:

@@ -1,0 +1,35 @@
+"""End a rank that another process has started once that process is gone, however it ended."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+STARTER = "TRIPTYCH_STARTER"
+"""Environment variable in which the first rank gives the ranks that it starts the number of its process."""
+INTERVAL = 1.0
+"""Seconds between two looks for the starter."""
+GRACE = 3.0
+"""Seconds in which a rank may end by itself after its starter has ended: normally, or because its connection broke."""
+
+
+def end_with_starter() -> None:
+    """Watch the process that has started this rank, if one did, and end this rank soon after it.
+
+    A rank that still waits for its first connection would otherwise do so until PyTorch gives up, after half an hour.
+    Ranks that a launcher such as torchrun or Slurm has started are left to their launcher.
+    """
+    if starter := os.environ.pop(STARTER, None):  # this process may start others, which are no ranks
+        threading.Thread(target=_end_after, args=(int(starter),), name="starter", daemon=True).start()
+
+
+def _end_after(starter: int) -> None:
+    """Wait until this process has another parent, and end it unless it ends by itself.
+
+    No signal is sent first: a main thread that connects would show PyTorch's report of it, and then go on connecting.
+    """
+    while os.getppid() == starter:
+        time.sleep(INTERVAL)
+    time.sleep(GRACE)
+    os._exit(1)

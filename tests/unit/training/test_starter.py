@@ -1,0 +1,48 @@
+"""A rank ends soon after the process that has started it, also while it waits for a connection."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+
+import pytest
+
+from triptych.training.starter import STARTER, end_with_starter
+
+RANK = """
+import time
+from triptych.training import starter
+starter.INTERVAL = starter.GRACE = 0.1
+starter.end_with_starter()
+print("watches", flush=True)
+time.sleep(60)
+"""
+FIRST = """
+import os, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", sys.argv[1]], env={**os.environ, sys.argv[2]: str(os.getpid())})
+time.sleep(60)
+"""
+
+
+def test_a_rank_ends_after_its_starter_was_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", FIRST, RANK, STARTER], stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"watches\n"
+        first.kill()
+        assert select.select([first.stdout], [], [], 10)[0], "the rank still keeps the pipe"
+        assert first.stdout.read() == b""
+
+
+def test_a_process_that_no_rank_has_started_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(STARTER, raising=False)
+    monkeypatch.setattr("threading.Thread.start", lambda thread: pytest.fail(f"{thread.name} was started"))
+    end_with_starter()
+
+
+def test_the_processes_of_a_rank_are_no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(STARTER, str(os.getppid()))
+    monkeypatch.setattr("threading.Thread.start", lambda thread: None)
+    end_with_starter()
+    assert STARTER not in os.environ
