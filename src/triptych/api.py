@@ -183,10 +183,11 @@ def _configured(
     """
     paths = {**files, "run": run.folder if isinstance(run, Run) else run}
     given = [f"{key}={str(path)!r}" for key, path in paths.items() if path is not None]
+    of_run: list[str] = []  # which the caller has not given to this function
     if isinstance(run, Run):
-        given += [f"checkpoint={run.checkpoint}", f"device={run.device}", f"trust=[{','.join(run.trusted)}]"]
-    with _own_configuration(command, [*given, *overrides], ()):
-        config = compose_command(command, [*given, *overrides])
+        of_run = [f"checkpoint={run.checkpoint}", f"device={run.device}", f"trust=[{','.join(run.trusted)}]"]
+    with _own_configuration(command, [*of_run, *given, *overrides], ()):
+        config = compose_command(command, [*given, *overrides], tolerated=of_run)
         if isinstance(run, Run) and run.is_that_of(config):
             yield config, run
         else:

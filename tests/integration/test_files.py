@@ -73,6 +73,8 @@ def test_another_systems_output_gets_the_same_scores_without_a_model(
     scores = triptych.evaluate(hypothesis=system, reference=reference)
     stored = triptych.Run(tiny_run / "runs" / "tiny").result["test"]["test"]
     assert {key: stored[key] for key in scores} == scores
+    run = triptych.Run(tiny_run / "runs" / "tiny", device="auto")
+    assert triptych.evaluate(run, hypothesis=system, reference=reference) == scores, "its device is no mistake"
     lines = [file.read_text().splitlines() for file in (system, reference)]
     assert scores["bleu"] == sacrebleu.corpus_bleu(lines[0], [lines[1]]).score
     done = command_line("evaluate", f"hypothesis={system}", f"reference={reference}", "metric=[ter]", cwd=tiny_run)
@@ -101,6 +103,10 @@ def test_another_systems_output_gets_the_same_scores_without_a_model(
         (
             ["evaluate", "hypothesis=system.fr", "reference=talk.fr", "metric=[bleu,comet]"],
             "metric=comet reads the sources too; add input=FILE, or leave comet out of metric.",
+        ),
+        (
+            ["evaluate", "hypothesis=system.fr", "reference=talk.fr", "search.beam_size=8"],
+            "search.beam_size=8 has no effect here: hypothesis=FILE is scored as it is",
         ),
         (["evaluate", *RUN, "split=nosuch"], "the run's data has train, validation, test, test_long, suites."),
         (["score", *RUN, "input=talk.en", "reference=short.fr"], "talk.en has 6 lines and short.fr has 1"),

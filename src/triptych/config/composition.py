@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -22,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych.config import schema
 from triptych.config.search_path import conf_dir
+from triptych.config.unused_keys import refuse_unused
 from triptych.errors import UserError
 from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_record
@@ -105,18 +107,25 @@ def _refuse_unread(composed: RunConfig) -> None:
             raise UserError(f"{key} is no configuration key: nothing of this configuration refers to it.")
 
 
-def compose_command(command: str, overrides: Sequence[str]) -> DictConfig:
+def compose_command(command: str, overrides: Sequence[str], *, tolerated: Sequence[str] = ()) -> DictConfig:
     """Compose and check the configuration of a command on a run, such as conf/translate.yaml.
 
     ``search=run`` and ``metric=[run]`` stand for how the run that ``run=…`` names was scored itself.
 
+    Args:
+        command: ``evaluate``, ``translate`` …
+        overrides: that the user gives for this one run.
+        tolerated: further overrides, which come first and may have no effect: those of an arm, say, whose sweep gives
+            them for other arms.
+
     Raises:
-        UserError: a value that is missing or not allowed.
+        UserError: a value that is missing or not allowed, or a key that has no effect.
     """
     from triptych.config.validation import check_command  # imports torch, which --help does without
 
-    config = compose_unchecked_command(command, overrides)
+    config = compose_unchecked_command(command, [*tolerated, *overrides])
     check_command(config, schema.COMMANDS[command])
+    refuse_unused(command, [overrides])
     return config
 
 
@@ -146,7 +155,7 @@ def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[li
         is empty for a sweeper that chooses its arms as it goes along.
 
     Raises:
-        UserError: a sweep over several experiments.
+        UserError: a sweep over several experiments, or a key that has no effect in any arm.
     """
     overrides = [quoted(argument) for argument in arguments if argument not in MULTIRUN]
     with separate_hydra() as loader:
@@ -155,12 +164,18 @@ def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[li
         )
         if not set(MULTIRUN) & set(arguments) and config.hydra.mode != RunMode.MULTIRUN:
             return None
-        if not str(config.hydra.sweeper._target_).endswith("BasicSweeper"):
+        own_sweeper = not str(config.hydra.sweeper._target_).endswith("BasicSweeper")
+        launched = own_sweeper or not str(config.hydra.launcher._target_).endswith("BasicLauncher")
+        refuse = partial(refuse_unused, command, sweep=True, launched=launched)
+        if own_sweeper:
+            refuse([overrides])
             return config, []
         _refuse_several_experiments(overrides)
         params = [f"{key}={value}" for key, value in (config.hydra.sweeper.params or {}).items()]
         parsed = OverridesParser.create(loader).parse_overrides([*params, *overrides])
-    return config, BasicSweeper.split_arguments(parsed, None)[0]
+    arms = BasicSweeper.split_arguments(parsed, None)[0]
+    refuse(arms)
+    return config, arms
 
 
 def _refuse_several_experiments(overrides: Sequence[str]) -> None:
@@ -175,9 +190,15 @@ def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | N
     """Return what ``arms_of`` returns for ``triptych train``, without composing a configuration for a plain run.
 
     An experiment may say itself that it is a sweep.
+
+    Raises:
+        UserError: as ``arms_of``.
     """
     may_sweep = set(MULTIRUN) & set(arguments) or any(one.startswith(SWEEP_KEYS) for one in arguments)
-    return arms_of("train", arguments) if may_sweep else None
+    found = arms_of("train", arguments) if may_sweep else None
+    if found is None:
+        refuse_unused("train", [arguments])
+    return found
 
 
 def quoted(override: str) -> str:
