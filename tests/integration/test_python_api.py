@@ -51,6 +51,7 @@ def test_the_second_time_it_is_loaded(
     assert triptych.train(*TINY, *place, "name=another").folder == run.folder
     assert (run.folder / "result.json").stat().st_mtime_ns == before
     assert len({message for message in caplog.messages if "finished before" in message}) == 1
+    assert caplog.messages[-1] == "no effect on a finished run, which is kept as it is: name=another."
     assert sys.argv is argv
 
 

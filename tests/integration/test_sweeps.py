@@ -237,6 +237,9 @@ def test_arms_side_by_side(home: Path, whole: dict[str, Any], monkeypatch: pytes
         *(f"finished before: runs/{label}" for label in ("rnn_luong", "lm4mt")),
         "2 of 2 arms are finished: runs",
     ], "no process starts for them"
+    late = triptych("train", "-m", *TINY, *FEWER, "jobs=2", "logger=wandb", cwd=folder)
+    assert late.stdout == again.stdout
+    assert late.stderr.count("no effect on a finished run, which is kept as it is: logger=wandb.") == 1
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from triptych.sweeps.launch import launch
 from triptych.sweeps.shared_settings import SaidOnce, describe, titles
 from triptych.sweeps.side_by_side import QueuedArm, SideBySide
 from triptych.sweeps.time_left import TimeLeft
+from triptych.training.finished import late_overrides, warn_of_late
 
 logger = logging.getLogger(__name__)
 
@@ -92,10 +93,12 @@ class Sweep:
             return None
         import_libraries()  # while this process plans
         queued, left, finished = [], [], []
+        late: list[str] = []
         after = smaller_budgets(self.run_configs)
         for arm, run_config, others in zip(self.planned, self.run_configs, after, strict=True):
             if folder := finished_before(arm, run_config):
                 finished.append(folder)
+                late += late_overrides(folder, run_config)
             else:
                 training = training_of(run_config)
                 queued.append(QueuedArm(arm, run_config.overrides, training, others, self.titles[arm.identity]))
@@ -110,6 +113,7 @@ class Sweep:
             return None
         for folder in finished:
             logger.info("finished before: %s", folder.path)
+        warn_of_late(late)
         return jobs, queued
 
     def _run_side_by_side(self, jobs: int, arms: Sequence[QueuedArm], wait: bool) -> None:

@@ -42,6 +42,7 @@ from triptych.training.callbacks.keep_trunk import KeepTrunk
 from triptych.training.checks import check_checkpoints, check_lengths
 from triptych.training.devices import claimed_devices, device_of, explain_precision
 from triptych.training.distributed import is_rank_zero
+from triptych.training.finished import late_overrides, warn_of_late
 from triptych.training.fitting import fit_and_record
 from triptych.training.initial_weights import take_weights
 from triptych.training.loggers import close_loggers, log_outcome
@@ -80,6 +81,7 @@ def train_run(
         other_code = started_by_other_code(folder)
         if folder.result.exists():
             logger.info("finished before%s: %s", ", by other code" if other_code else "", folder.path)
+            warn_of_late(late_overrides(folder, run_config))
             return folder
         on_start(folder)
         if other_code:
