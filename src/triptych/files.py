@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import glob
+import gzip
 import os
 import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from filelock import FileLock, SoftFileLock
 
@@ -124,16 +125,23 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that appears under its name once it is complete.
+    """Give a file that appears under its name once it is complete. What is written to ``NAME.gz`` is compressed.
 
     A device or a pipe is written to directly, and a link leads to the file that it names.
     """
     if path.is_relative_to("/dev") or (path.exists() and not path.is_file()):
-        with naming(path), path.open("wb") as file:
-            yield file
+        with naming(path), path.open("wb") as file, _compressing(file, path) as text:
+            yield text
         return
-    with replacing(path.resolve()) as beside, beside.open("wb") as file:
-        yield file
+    with replacing(path.resolve()) as beside, beside.open("wb") as file, _compressing(file, path) as text:
+        yield text
+
+
+def _compressing(file: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
+    """Give a file to write to, with gzip in between if the name ends so. The same text gives the same bytes."""
+    if path.suffix != ".gz":
+        return nullcontext(file)
+    return cast(AbstractContextManager[BinaryIO], gzip.GzipFile("", "wb", fileobj=file, mtime=0))
 
 
 @contextmanager

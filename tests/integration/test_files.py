@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
@@ -135,6 +136,16 @@ def test_no_output_replaces_what_is_read(key: str, tiny_run: Path, test_set: dic
     assert done.returncode == 2
     assert f"is {key}={files[key]} itself" in done.stderr
     assert files[key].read_bytes() == before
+
+
+def test_an_output_named_gz_is_compressed_as_an_input_is(tiny_run: Path, test_set: dict[str, Path]) -> None:
+    place, files = test_set["talk.en"].parent, [f"input={test_set['talk.en']}", f"reference={test_set['talk.fr']}"]
+    for command, given in (("translate", files[:1]), ("score", files)):
+        done = command_line(command, *RUN, *given, f"output={place / 'out.gz'}", cwd=tiny_run)
+        assert done.returncode == 0, done.stderr
+        shown = command_line(command, *RUN, *given, cwd=tiny_run).stdout
+        assert gzip.decompress((place / "out.gz").read_bytes()).decode() == shown
+        assert "out" not in str((place / "out.gz").read_bytes()[:20]), "no name, so the same text is the same bytes"
 
 
 def test_a_link_and_a_pipe_are_written_to(tiny_run: Path, test_set: dict[str, Path]) -> None:
