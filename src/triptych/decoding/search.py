@@ -46,8 +46,8 @@ class Search:
         max_length_ratio: an output has at most ``max_length_ratio * source length + max_length_extra`` tokens, both
             lengths including ``</s>``.
         max_length_extra: see ``max_length_ratio``.
-        min_length: no output has fewer tokens, ``</s>`` not counted: until then ``</s>`` is no candidate. The longest
-            output goes first: where it is shorter, outputs end there.
+        min_length: no output has fewer tokens, ``</s>`` not counted: until then ``</s>`` is no candidate. At most
+            ``max_length_ratio + max_length_extra``, which outputs of any source may have.
         stop: when the search of a sentence ends, ``exact`` or ``first``.
         n_best: N, hypotheses returned a sentence, at most K.
 
@@ -74,6 +74,9 @@ class Search:
         _require("max_length_extra", max_length_extra, valid_extra, "an integer of at least 1")
         valid_minimum = isinstance(min_length, int) and min_length >= 0
         _require("min_length", min_length, valid_minimum, "an integer of at least 0")
+        longest = math.floor(max_length_ratio) + max_length_extra  # of a source of one token
+        fits = f"at most {longest}, which the shortest sources allow, or raise search.max_length_extra"
+        _require("min_length", min_length, min_length <= longest, fits)
         _require("stop", stop, stop in (EXACT, FIRST), f"{EXACT} or {FIRST}")
         self.beam_size = beam_size
         self.length_penalty = length_penalty

@@ -168,7 +168,7 @@ def beam_loop(
 def test_a_wide_beam_equals_exhaustive_search(
     seed: int, alpha: float, n_best: int, limit: int, min_length: int
 ) -> None:
-    model = HashModel(seed)
+    model, min_length = HashModel(seed), min(min_length, limit)
     expected = exhaustive(model, [1, 4], limit, alpha, min_length)[:n_best]
     settings_of = {"length_penalty": alpha, "max_length_extra": limit, "min_length": min_length, "n_best": n_best}
     wide = make_search(beam_size=200, **settings_of)
@@ -201,7 +201,7 @@ def test_a_narrow_beam_finds_what_greedy_search_misses() -> None:
     beam_size=st.integers(2, 4),
     n_best=st.integers(1, 2),
     stop=st.sampled_from(["exact", "first"]),
-    minimum=st.integers(0, 7),
+    minimum=st.integers(0, 6),
 )
 def test_a_narrow_beam_equals_a_plain_loop_that_stops_when_it_may(
     seed: int, alpha: float, beam_size: int, n_best: int, stop: str, minimum: int
@@ -375,6 +375,8 @@ def test_a_diverged_model_is_an_error() -> None:
         ({"max_length_ratio": -1.0}, r"search\.max_length_ratio=-1\.0"),
         ({"max_length_extra": 0}, r"search\.max_length_extra=0"),
         ({"min_length": -1}, r"search\.min_length=-1"),
+        ({"min_length": 5}, r"search\.min_length=5 .* give at most 4, .* or raise search\.max_length_extra\."),
+        ({"min_length": 7, "max_length_ratio": 2.5}, r"search\.min_length=7 .* give at most 6,"),
     ],
 )
 def test_impossible_settings_are_refused(changes: dict[str, object], message: str) -> None:
