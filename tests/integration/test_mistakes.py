@@ -55,6 +55,8 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["batch=32"], ["batch has keys of its own; give one of batch.tokens, batch.accumulate."]),
         (["train=a.en"], ["data=text data.src=en data.tgt=de 'data.train=[FILE,FILE]'"]),
         (["data.split=0.1"], ["data.validation=0.02"]),
+        (["test_split=0.1"], ["data.test=0.02"]),
+        ([*TEXT, "data.test=60"], ["data.test=60 is no share", "data.test=[PREFIX]"]),
         (["--lr", "0.1"], ["--lr is no option of train; did you mean lr=…?"]),
         ([*TEXT, "data.train=nothing"], ["nothing"]),
         ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),

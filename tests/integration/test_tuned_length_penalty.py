@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from conftest import write_three_languages
 
 import triptych
 from triptych.errors import UserError
+from triptych.training.run import NO_TEST_SET
 
 TINY = ["scale=smoke", "budget.steps=4", "validation.every=2", "data.train=200", "tokenizer=char", "model=rnn_none"]
 TINY += ["data.validation=5", "data.test=3", "data.test_long=2"]
@@ -58,12 +60,17 @@ def test_a_tuned_run_translates_with_what_it_chose(runs: list[triptych.Run]) -> 
 
 
 @pytest.mark.parametrize("without", ["data.test=[]", "test=false"])
-def test_a_run_without_test_sets_translates_with_what_it_chose(without: str, tmp_path: Path) -> None:
+def test_a_run_without_test_sets_translates_with_what_it_chose(
+    without: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, "triptych")
+    monkeypatch.setattr(logging.getLogger("triptych"), "propagate", True)
     text = ["data=text", f"data.dir={write_three_languages(tmp_path)}", "data.src=fr", "data.tgt=en", without]
     place = [f"cache={tmp_path / 'cache'}", f"output={tmp_path / 'runs'}"]
     budget = ["scale=smoke", "tokenizer=char", "model=rnn_none", "budget.steps=2", "validation.every=2"]
     run = triptych.train(*budget, *text, *place, "search.length_penalty=tuned", "search.beam_size=2")
     assert run.result["test"] == {}
+    assert (NO_TEST_SET in caplog.messages) == (without == "data.test=[]")
     chosen, tried = (run.result["search"][key] for key in ("length_penalty", "length_penalty_tuned"))
     assert tried[f"{chosen:g}"] == max(tried.values())
     assert triptych.load(run.folder).translator.search.length_penalty == chosen

@@ -114,6 +114,7 @@ IN_TRAINING: dict[str, str] = {
         "text of your own is data=text data.src=en data.tgt=de 'data.train=[FILE,FILE]'.",
     ),
     **dict.fromkeys(("test_file", "test_src"), "data.test lists the test sets of data=text: 'data.test=[test]'."),
+    "test_split": "data=text data.test=0.02 holds 2% of the training pairs out as the test set.",
     **dict.fromkeys(
         ("lang", "language", "languages"), "data.src and data.tgt name the languages of data=text and data=multi30k."
     ),

@@ -14,8 +14,9 @@ from typing import Any
 from triptych.data import toy, toy_suites
 from triptych.data.contrast import SUITES, ContrastiveItem
 from triptych.data.directions import Directions
+from triptych.data.held_out import ranges_of_splits
 from triptych.data.joining import join_splits
-from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
+from triptych.data.pairs import TEST, TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import digest_lines
 from triptych.data.text_reader import Source, read_splits, test_sets
 from triptych.data.toy_made_up import zipf_vocabulary
@@ -219,8 +220,9 @@ class TextCorpus(Corpus):
         dir: folder of the files.
         train: prefix of the training files.
         validation: prefix of the validation files; or a share of the training pairs, such as 0.02, that is held out of
-            training (``text_reader.HeldOut``).
-        test: prefixes of the test sets. The last part of its path names each set.
+            training (``held_out.HashRange``).
+        test: prefixes of the test sets, and the last part of its path names each set; or a share of the training pairs,
+            likewise.
         cache: root of the cache; the checked text is kept in its folder ``text``.
         max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
         directions: directions of training and validation, see ``Directions.of``; ``pivot`` likewise.
@@ -239,7 +241,7 @@ class TextCorpus(Corpus):
         dir: str,
         train: Source,
         validation: Source | float,
-        test: Sequence[Source],
+        test: Sequence[Source] | float,
         cache: str,
         max_length: Count | None,
         max_length_ratio: Factor | None,
@@ -248,12 +250,13 @@ class TextCorpus(Corpus):
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
     ) -> None:
         chosen = Directions.of(directions, src, tgt, pivot)
-        held_out = _held_out_share(validation, chosen) if isinstance(validation, int | float) else None
         sources = {TRAIN: train, VALIDATION: train if isinstance(validation, int | float) else validation}
-        for split, source in (*sources.items(), *((f"test[{i}]", one) for i, one in enumerate(test))):
+        tests = [] if isinstance(test, int | float) else test
+        for split, source in (*sources.items(), *((f"test[{i}]", one) for i, one in enumerate(tests))):
             _check_source(f"data.{split}", source, chosen)
-        folders = Path(dir).expanduser(), Path(cache).expanduser()
-        splits, sections, report = read_splits(folders[0], {**sources, **test_sets(test)}, chosen, folders[1], held_out)
+        sources |= {TEST: train} if isinstance(test, int | float) else test_sets(test)
+        folders, ranges = (Path(dir).expanduser(), Path(cache).expanduser()), ranges_of_splits(validation, test, chosen)
+        splits, sections, report = read_splits(folders[0], sources, chosen, folders[1], ranges)
         super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 
@@ -272,17 +275,3 @@ def _check_source(key: str, source: Any, directions: Directions) -> None:
         raise UserError(
             f"{key}={shown} names the files of one direction; with several, give the prefix of all languages."
         )
-
-
-def _held_out_share(share: float, directions: Directions) -> float:
-    """Return the share of training pairs that are the validation set.
-
-    Raises:
-        UserError: it is no share, or training mixes directions: a sentence that is held out of one is a source or a
-            target of others.
-    """
-    if not 0 < share < 1:
-        raise UserError(f"data.validation={share} is no share of the training pairs; give 0.02, say, or a prefix.")
-    if directions.several:
-        raise UserError(f"data.validation={share} is for one direction; give files, as data.validation=PREFIX.")
-    return share

@@ -9,6 +9,8 @@ from triptych.data.directions import Route
 
 TRAIN, VALIDATION = "train", "validation"
 """Names of the two splits that every corpus has; all other splits are test sets."""
+TEST = "test"
+"""Name of the test set that is held out of the training files."""
 
 
 class Pairs(NamedTuple):

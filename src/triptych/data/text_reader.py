@@ -16,6 +16,7 @@ from typing import TypedDict
 
 from triptych.contract.vocabulary import SIDES
 from triptych.data.directions import Direction, Directions
+from triptych.data.held_out import HashRange
 from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import ConcatenatedLines, LineFile, LineWriter, read_lines
 from triptych.errors import UserError
@@ -60,27 +61,6 @@ def test_sets(sources: Sequence[Source]) -> dict[str, Source]:
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Which training pairs a split has, if validation pairs are held out of the training files.
-
-    A hash of the source line decides, so a pair stays where it is when lines are added, and pairs of equal sources are
-    on the same side.
-
-    Attributes:
-        share: of the pairs that are held out, above 0 and below 1.
-        validation: whether the split has the pairs that are held out, or the others.
-    """
-
-    share: float
-    validation: bool
-
-    def has(self, src: str) -> bool:
-        """Whether the split has the pairs with this source."""
-        digest = hashlib.blake2b(src.encode(), digest_size=8).digest()
-        return (int.from_bytes(digest, "big") / 2**64 < self.share) == self.validation
-
-
-@dataclass(frozen=True)
 class TextFormat:
     """How the files of a corpus are read.
 
@@ -102,7 +82,7 @@ def read_splits(
     sources: Mapping[str, Source],
     directions: Directions,
     cache: Path,
-    held_out: float | None = None,
+    ranges: Mapping[str, HashRange] | None = None,
     text_format: TextFormat = PLAIN,
 ) -> tuple[dict[str, Pairs], dict[str, list[Section]], list[str]]:
     """Read and check the files of every split.
@@ -115,7 +95,7 @@ def read_splits(
         sources: where each split is, by the split's name. Pairs of files are for one direction.
         directions: directions that are trained and tested.
         cache: root of the cache.
-        held_out: share of the training pairs that are the validation set; None if it has files of its own.
+        ranges: which pairs of its files each split has, of ``held_out.ranges_of_splits``; all, if it is not among them.
         text_format: how the files are read.
 
     Returns:
@@ -128,17 +108,17 @@ def read_splits(
     sections: dict[str, list[Section]] = {}
     report: list[str] = []
     for name, source in sources.items():
+        part_of = (ranges or {}).get(name)
         if name in (TRAIN, VALIDATION):
-            kept = None if held_out is None else HeldOut(held_out, name == VALIDATION)
             parts = [
-                read_split(folder, name, source, direction, cache, report, text_format, kept)
+                read_split(folder, name, source, direction, cache, report, text_format, part_of)
                 for direction in directions.trained
             ]
             splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(ConcatenatedLines, zip(*parts, strict=True)))
             sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
             sections[name] = [Section(direction, size) for direction, size in sizes]
             continue
-        pairs = read_split(folder, name, source, directions.tested, cache, report, text_format)
+        pairs = read_split(folder, name, source, directions.tested, cache, report, text_format, part_of)
         for suffix, route in directions.routes.items():
             splits[name + suffix], sections[name + suffix] = pairs, [Section(route, len(pairs.src))]
     return splits, sections, report
@@ -152,16 +132,16 @@ def read_split(
     cache: Path,
     report: list[str],
     text_format: TextFormat,
-    held_out: HeldOut | None = None,
+    part_of: HashRange | None = None,
 ) -> Pairs:
     """Return the checked pairs of one direction of a split, and append what was found to the report."""
     src, tgt = files_of(folder, source, direction)
-    drop_empty = name == TRAIN or held_out is not None
-    stored = store_text((src, tgt), cache, text_format, drop_empty=drop_empty, held_out=held_out)
+    drop_empty = name == TRAIN or part_of is not None
+    stored = store_text((src, tgt), cache, text_format, drop_empty=drop_empty, part_of=part_of)
     counted = read_json(stored / "counts.json", _Counts, REMEDY)
     require_checksums(stored, counted["files"], REMEDY)
     total, empty = counted["counts"]
-    said = " (held out of training)" if held_out is not None and held_out.validation else ""
+    said = " (held out of training)" if part_of is not None and name != TRAIN else ""
     report.append(f"{name}: {total:,} pairs read from {src.name} and {tgt.name}{said}")
     if empty:
         report.append(f"{name}: {empty:,} pairs with an empty line {'dropped' if drop_empty else 'kept'}")
@@ -169,7 +149,12 @@ def read_split(
 
 
 def store_text(
-    files: tuple[Path, Path], cache: Path, text_format: TextFormat, *, drop_empty: bool, held_out: HeldOut | None = None
+    files: tuple[Path, Path],
+    cache: Path,
+    text_format: TextFormat,
+    *,
+    drop_empty: bool,
+    part_of: HashRange | None = None,
 ) -> Path:
     """Return the cache folder with the checked lines of two files, and create it if the files are new or have changed.
 
@@ -178,11 +163,11 @@ def store_text(
     Args:
         text_format: how the files are read.
         drop_empty: whether to drop pairs with an empty side.
-        held_out: which of the pairs to store; None for all.
+        part_of: which of the pairs to store; None for all.
     """
     stats = [(str(file.resolve()), file.stat()) for file in files]
     identity = [[path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for path, stat in stats]
-    stored = [_FORMAT, identity, drop_empty, *([held_out.share, held_out.validation] if held_out else [])]
+    stored = [_FORMAT, identity, drop_empty, *([part_of.low, part_of.high] if part_of else [])]
     stored += [text_format.name] if text_format.name else []
     key = hashlib.sha256(json.dumps(stored).encode()).hexdigest()[:16]
     folder = cache / "text" / key
@@ -192,9 +177,7 @@ def store_text(
             writers = [LineWriter(temporary / f"{side}.txt") for side in SIDES]
             counts = [0, 0]
             pairs = (
-                pair
-                for pair in read_pairs(files, text_format.sentences_of)
-                if held_out is None or held_out.has(pair[0])
+                pair for pair in read_pairs(files, text_format.sentences_of) if part_of is None or part_of.has(pair[0])
             )
             while block := list(islice(pairs, _BLOCK_PAIRS)):
                 filled = [pair for pair in block if all(pair)]

@@ -53,6 +53,11 @@ from triptych.training.trunk import go_on_from_trunk, trunk_steps
 
 logger = logging.getLogger(__name__)
 
+NO_TEST_SET = (
+    "there is no test set, and the validation set alone was scored; data.test names the files of test sets, and with "
+    "data=text a share such as data.test=0.02 holds training pairs out."
+)
+
 
 def train_run(
     run_config: RunConfig,
@@ -89,6 +94,8 @@ def train_run(
         values = run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep, study=plan.group, arm=plan.arm)
         with values, kernels.use(run_config.config.strategy.kernels):
             _train_or_share(plan)
+        if run_config.config.test and not plan.corpus.test_names:
+            _say([NO_TEST_SET], "data", "test")
     logger.info("result: %s", folder.result)
     return folder
 
