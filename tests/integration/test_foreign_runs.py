@@ -13,6 +13,8 @@ import torch
 from conftest import triptych
 from omegaconf import OmegaConf
 
+from triptych.runs.digests import result_digest
+
 HTML = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 
 
@@ -115,6 +117,7 @@ def test_html_in_names_and_text_is_shown_as_text(tiny_run: Path, tmp_path: Path)
     (run / "run.json").write_text(json.dumps(record | {"label": HTML, "overrides": [f"model={HTML}"]}))
     result = json.loads((run / "result.json").read_text())
     result["model"]["name"] = result["tokenizer"]["name"] = result["train"]["device"] = HTML
+    result["digests"]["result"] = result_digest(result)
     (run / "result.json").write_text(json.dumps(result))
     done = triptych("report", "runs", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
