@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
+from triptych.config.arguments import checked
 from triptych.config.composition import arms_of, compose_command, compose_run, sweep_of
 from triptych.config.explanations import explained
 from triptych.config.search_path import with_own_folders
@@ -29,6 +30,7 @@ Folders = str | Path | Sequence[str | Path]
 """One folder of a user's own configuration files, or several."""
 
 
+@checked
 def train(*overrides: str, config_dir: Folders = ()) -> Run:
     """Train and score one run. A finished run is returned as it is; an interrupted one resumes.
 
@@ -47,6 +49,7 @@ def train(*overrides: str, config_dir: Folders = ()) -> Run:
         return Run(train_run(compose_run(overrides)).path, trust=None)
 
 
+@checked
 def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:
     """Train and score every arm of a sweep, and return the runs in the order of the arms.
 
@@ -69,6 +72,7 @@ def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:
         return [Run(folder.path, trust=None) for folder in started.runs]
 
 
+@checked
 def forecast(
     *overrides: str, device: str | None = None, measure: int | None = None, config_dir: Folders = ()
 ) -> pd.DataFrame:
@@ -92,6 +96,7 @@ def forecast(
         return figures(forecast_arms(overrides, device, measure))
 
 
+@checked
 def report(folder: str | Path, *, unequal: bool = False) -> pd.DataFrame:
     """Return the table that compares the runs below a folder, a row for each arm.
 
@@ -107,6 +112,7 @@ def report(folder: str | Path, *, unequal: bool = False) -> pd.DataFrame:
     return build_report(Path(folder).expanduser(), unequal=unequal).table
 
 
+@checked
 def evaluate(
     run: Run | str | Path | None = None,
     *overrides: str,
@@ -148,6 +154,7 @@ def evaluate(
         return evaluate_run(trained, config.split, config.search, config.metric, config.search_tokens).scores
 
 
+@checked
 def score(run: Run | str | Path, *overrides: str, input: str | Path, reference: str | Path) -> dict[str, Any]:
     """Return how likely a trained run finds the references of a text, given their sources.
 

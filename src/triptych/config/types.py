@@ -54,7 +54,7 @@ def check_types(config: DictConfig, prefix: str = "", schema: type | None = None
 def _check(value: Any, hint: Any, key: str) -> None:
     """Check the value of one key, and whatever stands below it."""
     admitted = list(types_of(hint))
-    fitting = [(one, extra) for one, extra in admitted if _fits(value, DictConfig if _is_schema(extra) else one)]
+    fitting = [(one, extra) for one, extra in admitted if fits(value, DictConfig if _is_schema(extra) else one)]
     if not fitting and not _is_left_to_constructor(value, [one for one, extra in admitted if not _is_schema(extra)]):
         raise UserError(f"{key}={as_given(value)} must be {_in_words([(one, None) for one, _ in admitted])}.")
     if isinstance(value, int | float):
@@ -98,7 +98,7 @@ def types_of(hint: Any) -> Iterator[tuple[Any, Any]]:
         yield hint, None
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a type. An integer is also a number; a truth value is neither."""
     origin = typing.get_origin(hint) or hint
     if hint in (inspect.Parameter.empty, Any):
@@ -110,7 +110,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if isinstance(value, str) and isinstance(origin, type) and issubclass(origin, Sequence):
         return False  # text is a sequence of letters, and never meant as one
     if isinstance(value, ListConfig):
-        return _is_list(origin)
+        return is_list(origin)
     try:
         if isinstance(value, DictConfig):
             return not issubclass(origin, Sequence | Set)
@@ -119,14 +119,14 @@ def _fits(value: Any, hint: Any) -> bool:
         return True
 
 
-def _is_list(kind: Any) -> bool:
+def is_list(kind: Any) -> bool:
     """Whether a list will do for a type: it is one, as ``Iterable``, or is made of one, or cannot be told, as ``T``."""
     return not isinstance(kind, type) or issubclass(list, kind) or issubclass(kind, tuple | Set)
 
 
 def _is_left_to_constructor(value: Any, admitted: list[Any]) -> bool:
     """Whether only a constructor can say if a text will do, as for a path."""
-    others = [one for one in admitted if one not in WORDS and not _is_list(typing.get_origin(one) or one)]
+    others = [one for one in admitted if one not in WORDS and not is_list(typing.get_origin(one) or one)]
     functions = [one for one in others if typing.get_origin(one) is collections.abc.Callable]
     return isinstance(value, str) and len(others) > len(functions)
 
@@ -140,7 +140,7 @@ def _in_words(admitted: list[tuple[Any, Any]]) -> str:
     words = []
     for one, extra in admitted:
         section = "a section" if one is Any else "a section with a _target_"
-        word = WORDS.get(one, "a list" if _is_list(typing.get_origin(one) or one) else section)
+        word = WORDS.get(one, "a list" if is_list(typing.get_origin(one) or one) else section)
         words.append(f"{word} {extra}" if isinstance(extra, Range) else word)
     return " or ".join(dict.fromkeys(words)).replace("true or false or", "true, false or")
 

@@ -70,7 +70,7 @@ class Translator:
         Raises:
             UserError: a language that the model was not trained on.
         """
-        if isinstance(direction, str):
+        if isinstance(direction, str) or (direction is not None and len(direction) != 2):
             raise UserError(f"direction={direction!r} must be the two languages, as {self.directions.tested}.")
         src, tgt = direction or self.directions.tested
         self.directions.require(src, tgt)

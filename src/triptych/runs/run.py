@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import torch
@@ -13,6 +14,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.attention.explorer import Attention
+from triptych.config.arguments import checked
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.data.directions import Direction, Directions
@@ -29,9 +31,6 @@ from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
 from triptych.runs.stored_config import built_targets, read_config
 from triptych.stored import read_table
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 AUTO = "auto"
 """Device that lets the machine decide: a GPU if PyTorch finds one, else the CPU."""
@@ -50,18 +49,19 @@ class Run:
         UserError: the folder holds no run, or one that this version cannot load.
     """
 
+    @checked
     def __init__(
         self,
         folder: str | PathLike[str],
         checkpoint: str | None = None,
-        device: str = "cpu",
+        device: str | torch.device = "cpu",
         trust: str | Sequence[str] | None = (),
     ) -> None:
         self.trust = trust
         self.files = RunFolder(locate_run(folder))
         read_record(self.files)
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
-        self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == AUTO else device
+        self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == AUTO else str(device)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -155,6 +155,7 @@ class Run:
     def tokenizer(self) -> Tokenizer:
         return self.translator.tokenizer
 
+    @checked
     def translate(
         self,
         lines: Iterable[str],
@@ -165,12 +166,14 @@ class Run:
         """Return one translation for each line, as ``Translator.translate``."""
         return self.translator.translate(lines, search, search_tokens, direction)
 
+    @checked
     def score(
         self, src: Iterable[str], tgt: Iterable[str], search_tokens: int = 4096, direction: Direction | None = None
     ) -> list[float]:
         """Return log p(target | source) of each pair in nats, as ``Translator.score``."""
         return self.translator.score(src, tgt, search_tokens, direction)
 
+    @checked
     def search_tree(
         self,
         line: str,
@@ -181,6 +184,7 @@ class Run:
         """Return the tree of hypotheses that the search considers for a sentence, as ``Translator.search_tree``."""
         return self.translator.search_tree(line, beam_size, length_penalty, direction)
 
+    @checked
     def attention(
         self,
         src: str | Iterable[str],
@@ -222,10 +226,11 @@ def run_of(config: DictConfig, folder: str | None = None) -> Run:
     return Run(folder or config.run, config.checkpoint, device, config.trust)
 
 
+@checked
 def load(
     run: str | PathLike[str],
     checkpoint: str | None = None,
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
     trust: str | Sequence[str] | None = (),
 ) -> Run:
     """Load a run and its model.

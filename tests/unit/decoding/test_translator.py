@@ -167,8 +167,9 @@ def test_what_is_no_line_of_text_is_named(lines: list[str], said: str, translato
 
 
 def test_a_direction_is_two_languages(translator: Translator) -> None:
-    with pytest.raises(UserError, match="must be the two languages"):
-        translator.translate(["a bird"], direction="en-fr")  # type: ignore[arg-type]
+    for direction in ("en-fr", ("en",)):
+        with pytest.raises(UserError, match="must be the two languages"):
+            translator.translate(["a bird"], direction=direction)  # type: ignore[arg-type]
 
 
 def test_a_model_that_diverged_scores_nothing(tokenizer: Tokenizer) -> None:
