@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from conftest import forget_digests
 
 import triptych
 from triptych.errors import UserError
@@ -85,5 +86,6 @@ def test_a_run_that_diverged_is_no_beginning(place: Path, source: triptych.Run) 
     for tensor in state["state_dict"].values():
         tensor.fill_(float("nan"))
     torch.save(state, path)
+    forget_digests(diverged)
     with pytest.raises(UserError, match="its training diverged; choose another run"):
         fine_tune(place, diverged, "name=from_nothing", "seed=9")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import forget_digests
 from conftest import triptych as command_line
 from omegaconf import OmegaConf
 
@@ -32,6 +33,7 @@ def run(tmp_path: Path) -> triptych.Run:
     kept = {"name", "algorithm", "fingerprint", "languages", "joint", "lines"}
     old = {key: value for key, value in json.loads(settings.read_text()).items() if key in kept}
     settings.write_text(json.dumps({**old, "sampling": 0.1}))
+    forget_digests(run.folder)
     return run
 
 

@@ -20,7 +20,7 @@ from triptych.evaluation.splits import evaluate_split, save_evaluation
 from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.files import link, replacing
 from triptych.runs import checkpoints
-from triptych.runs.digests import with_digests
+from triptych.runs.digests import METRICS, with_digests
 from triptych.runs.folder import RunFolder, write_json, write_record
 from triptych.runs.result_file import read_trained
 from triptych.runs.run import Run, load
@@ -118,6 +118,7 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         # The other's model has the sizes that match has found.
         stored = OmegaConf.merge(config, {"model": OmegaConf.load(trained.config).model})
         OmegaConf.save(stored, copied.config)
+        write_json(copied.trained, with_digests(result, copied))
         scores = score_training(result, config, copied, plan.corpus, device)
         write_json(copied.result, with_digests({**result, **own, **scores}, copied))
     loggers = build_loggers(config, folder)[1:]
@@ -132,5 +133,4 @@ def _link_weights(trained: RunFolder, beside: Path) -> None:
         # Weights are large and never changed: another name for the same file is enough.
         shutil.copytree(trained.path / name, beside / name, copy_function=link)
     (beside / "checkpoints" / "averaged.ckpt").unlink(missing_ok=True)
-    for name in ("metrics.csv", "trained.json"):
-        shutil.copyfile(trained.path / name, beside / name)
+    shutil.copyfile(trained.path / METRICS, beside / METRICS)
