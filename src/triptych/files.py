@@ -24,15 +24,46 @@ NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 """What a file system says that keeps no locks, as NFS without its lock service."""
 
 
-def require_folder(path: Path) -> None:
-    """Check that a folder exists or could be created. Nothing is created.
+def require_folder(path: Path, key: str = "") -> None:
+    """Check that a folder exists or could be created. Nothing is left there.
+
+    Args:
+        path: of the folder.
+        key: of the configuration that names it, if one does.
 
     Raises:
         UserError: the folder, or its nearest existing parent, cannot be written.
     """
     nearest = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        raise UserError(f"{path} cannot be written, because of {nearest}; give a folder that can.")
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK) or not _takes_folders(nearest):
+        given, wanted = (f"{key}={path}", f"{key}=FOLDER, a folder") if key else (path, "a folder")
+        raise UserError(f"{given} cannot be written, because of {nearest}; give {wanted} that can.")
+
+
+def _takes_folders(folder: Path) -> bool:
+    """Whether a folder can be made in another, which the system's own, such as /proc, may say of themselves in vain.
+
+    One on a full disk counts: what fails there says so itself.
+    """
+    probe = folder / f".write.{secrets.token_hex(4)}"
+    try:
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return True
+
+
+def require_current_folder() -> None:
+    """Check that the folder in which the program was started is still there.
+
+    Raises:
+        UserError: it has been removed.
+    """
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise UserError("the current folder has been removed; change to one that exists: cd FOLDER.") from error
 
 
 def require_file(key: str, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,22 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["data.split=0.1"], ["data.validation=0.02"]),
         (["test_split=0.1"], ["data.test=0.02"]),
         ([*TEXT, "data.test=60"], ["data.test=60 is no share", "data.test=[PREFIX]"]),
+        ([""], ["an argument is empty", "give key=value, or take it away"]),
+        (["~budget"], ["~budget: budget cannot be left out; take ~budget away, or give it other values."]),
+        (["~loss"], ["~loss: loss cannot be left out"]),
+        (["~scale"], ["~scale: scale cannot be left out"]),
+        (["~test"], ["~test: test cannot be left out"]),
+        (["~budget.steps"], ["~budget.steps: budget.steps cannot be left out"]),
+        (["~optimizer.schedule"], ["~optimizer.schedule: optimizer.schedule cannot be left out"]),
+        (["~optimizer.schedule.peak"], ["optimizer.schedule.peak=… must be given."]),
+        (["~name"], ["~name: name has nothing that could be left out; take ~name away."]),
+        (["~study.name"], ["~study.name: study.name has nothing that could be left out"]),
+        (["~logger"], ["~logger: logger is a list; give what shall be in it, logger=[…]."]),
+        (["~bugdet"], ["bugdet is no configuration key; did you mean budget?"]),
+        (["--config-name=x"], ["--config-name=x is no option of train", "--config-dir=FOLDER", "experiment=NAME"]),
+        (["checkpoint.average=100"], ["checkpoint.average=100", "lower checkpoint.average or validation.every."]),
+        (["checkpoint.keep=100"], ["checkpoint.keep=100", "lower checkpoint.keep or validation.every."]),
+        (["checkpoint.average=3", "checkpoint.keep=2"], ["lower checkpoint.average, or raise checkpoint.keep."]),
         (["--lr", "0.1"], ["--lr is no option of train; did you mean lr=…?"]),
         ([*TEXT, "data.train=nothing"], ["nothing"]),
         ([*TEXT, "data.train=short"], ["short.en", "2", "1"]),
@@ -85,11 +102,12 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["arm=post"], ["arm=post is unknown; choose one of normalization/post."]),
         (["arm=nothing"], ["arm=nothing is unknown", "table3/…"]),
         (["model=3"], ["model=3: there is no such file"]),
-        (["cache=/dev/null/cache"], ["/dev/null"]),
+        (["cache=/dev/null/cache"], ["cache=/dev/null/cache cannot", "give cache=FOLDER, a folder that can."]),
+        (["cache=/proc/cache"], ["cache=/proc/cache cannot be written, because of /proc;"]),
         (["model.encoder_layers=0"], ["model.encoder_layers=0", "at least 1"]),
         (["optimizer.schedule.warmup=-3"], ["optimizer.schedule.warmup=-3", "at least 0"]),
         (["optimizer.optimizer.betas=[2,3]"], ["optimizer", "beta"]),
-        (["output=/dev/null/runs"], ["/dev/null"]),
+        (["output=/dev/null/runs"], ["output=/dev/null/runs cannot be written", "give output=FOLDER"]),
         (["seed=-1"], ["seed=-1", "at least 0"]),
         (["strategy.compile=maybe"], ["strategy.compile=maybe", "true, false or null"]),
         (["strategy.workers=-1"], ["strategy.workers=-1", "at least 0"]),
@@ -154,6 +172,33 @@ def test_a_folder_of_runs_names_some(command: str, tmp_path: Path) -> None:
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     said = f"run=sweep is a folder of runs; choose one, such as run=sweep/{names[0]}: {', '.join(names[:5])} … (of 7)."
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("device", ["nope", "cuda:99", "meta"])
+def test_a_device_that_is_not_there_names_those_that_are(device: str, tmp_path: Path) -> None:
+    said = triptych("translate", "run=demo:lm4mt", f"device={device}", cwd=tmp_path, stdin="a dog\n").stderr
+    assert re.fullmatch(rf"triptych: device={device} is not there( \(.*\))?; this machine has cpu.*\.\n", said)
+
+
+def test_a_home_without_a_cache_names_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/proc")
+    for command in ("train", "forecast"):
+        said = triptych(command, "scale=smoke", cwd=tmp_path).stderr
+        assert said.startswith("triptych: cache=/proc/.cache/triptych cannot be written, because of /proc; give cache=")
+
+
+def test_a_current_folder_that_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke"])
+    with pytest.raises(UserError, match=r"the current folder has been removed; change to one that exists: cd FOLDER\."):
+        cli._run()
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "report", "demo"])
+def test_every_command_knows_its_version(command: str, tmp_path: Path) -> None:
+    assert triptych(command, "--version", cwd=tmp_path).stdout == triptych("--version", cwd=tmp_path).stdout
 
 
 def test_a_folder_without_its_key_gets_it(tmp_path: Path) -> None:

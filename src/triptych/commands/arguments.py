@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 from triptych.config import schema
 from triptych.config.composition import MULTIRUN, arms_of, compose_command, quoted, register_settings_of
 from triptych.config.explanations import explain, explained
+from triptych.config.hints import instead_of_option
 from triptych.config.search_path import conf_dir, with_own_folders
 from triptych.errors import UserError
 
@@ -31,9 +32,7 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
     folders, rest = split_config_dirs(arguments)
     for one in rest:
         if one.startswith("-") and one not in MULTIRUN:
-            key = one.lstrip("-").partition("=")[0]
-            said = f"did you mean {key.replace('-', '_')}=…?" if len(key) > 1 else "it takes key=value."
-            raise UserError(f"{one} is no option of {command}; {said} (-m and --config-dir=FOLDER are its options)")
+            raise UserError(f"{one} is no option of {command}; {instead_of_option(one)}")
     configured = "train" if command in ("forecast", "dashboard") else command
     with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders):
         yield rest

@@ -8,6 +8,7 @@ import sys
 from triptych.commands.boundary import guarded
 from triptych.commands.streams import require_output
 from triptych.errors import UserError
+from triptych.files import require_current_folder
 
 COMMANDS = {
     "demo": "translate with three small trained models that come with triptych",
@@ -37,13 +38,14 @@ def _run() -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0
-    if arguments[0] == "--version":
+    if "--version" in arguments:
         from triptych import __version__
 
         print(__version__)
         return 0
     if (name := arguments[0]) not in COMMANDS:
         raise UserError(f"'{name}' is no command; choose one of {', '.join(COMMANDS)}.")
+    require_current_folder()
     return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])
 
 

@@ -22,6 +22,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.config import schema
+from triptych.config.hints import not_left_out
 from triptych.config.search_path import conf_dir
 from triptych.config.unused_keys import refuse_unused
 from triptych.errors import UserError
@@ -82,6 +83,7 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
     """
     from triptych.config.validation import check  # imports torch, which --help does without
 
+    _refuse_deleted(composed.config, composed.overrides, "train")
     if left_out := [group for group in NAMED if group not in composed.choices]:
         group = left_out[0]
         raise UserError(
@@ -92,6 +94,18 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
     OmegaConf.resolve(composed.config)
     OmegaConf.set_readonly(composed.config, True)
     return composed
+
+
+def _refuse_deleted(config: DictConfig, overrides: Sequence[str], command: str) -> None:
+    """Refuse to leave out a key that a command reads, by ``~key``.
+
+    Raises:
+        UserError: one is left out.
+    """
+    for override in overrides:
+        key = override.lstrip("~").partition("=")[0]
+        if override.startswith("~") and key in schema.COMMANDS[command].__dataclass_fields__ and key not in config:
+            raise UserError(not_left_out(override, key))
 
 
 def _refuse_unread(composed: RunConfig) -> None:
@@ -124,6 +138,7 @@ def compose_command(command: str, overrides: Sequence[str], *, tolerated: Sequen
     from triptych.config.validation import check_command  # imports torch, which --help does without
 
     config = compose_unchecked_command(command, [*tolerated, *overrides])
+    _refuse_deleted(config, overrides, command)
     check_command(config, schema.COMMANDS[command])
     refuse_unused(command, [overrides])
     return config

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.config import schema
-from triptych.config.hints import hint, options_with_key, word_alone
+from triptych.config.hints import hint, not_left_out, options_with_key, word_alone
 from triptych.config.search_path import config_folders
 from triptych.errors import UserError, is_shortage_of_memory, one_line
 
@@ -86,6 +86,10 @@ def _explain_machine(error: BaseException) -> str | None:
 def _explain_config(error: BaseException, command: str, overrides: Sequence[str]) -> str:
     """Return Hydra's complaint about a configuration as one sentence."""
     text = str(error)
+    if any(not one.strip() for one in overrides):
+        return "an argument is empty, as an unset variable of the shell leaves it; give key=value, or take it away."
+    if sentence := _explain_left_out(text, str(error.__cause__), command, overrides):
+        return sentence
     if found := re.search(r"Error parsing override '([^'=]+)'", text):
         return f"{found[1]} has no =; {word_alone(found[1], command, config_folders())}"
     if found := re.search(
@@ -122,6 +126,25 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
         return f"{whole[1]} must be {must}."
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return "; ".join(lines[:2]).replace(":;", ":").rstrip(".") + "."
+
+
+def _explain_left_out(text: str, cause: str, command: str, overrides: Sequence[str]) -> str | None:
+    """Return what is said of a key that is needed and not there; None if the error is of another kind."""
+    if found := re.search(r"Could not delete (?:from config\. )?'(~?([^'=]+))[^']*'\.? (?:No match|does not)", text):
+        key = found[2]
+        if key in schema.LISTS:
+            return f"~{key}: {key} is a list; give what shall be in it, {key}=[…]."
+        suggestion = _suggestion(key, command, overrides)
+        if key in schema.COMMANDS[command].__dataclass_fields__ or f" {key}?" in suggestion:
+            return f"~{key}: {key} has nothing that could be left out; take ~{key} away."
+        return f"{key} is no configuration key{suggestion or '.'}"
+    if "does not support deletion" in cause and (found := re.search(r"Error merging override (~?(\S+))", text)):
+        return not_left_out(found[1], found[2])
+    where = re.search(r"full_key: (\S+)", text)
+    if where and text.startswith("Missing key"):
+        return not_left_out(f"~{where[1]}", where[1])
+    missing = re.search(r"missing (?:a|1) required (?:keyword-only |positional )?argument: '(\w+)'", text)
+    return f"{where[1]}.{missing[1]}=… must be given." if where and missing else None
 
 
 def _what_it_must_be(text: str) -> str | None:

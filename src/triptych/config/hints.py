@@ -140,6 +140,30 @@ IN_TRAINING: dict[str, str] = {
 """What to do instead in training, for words that are not just another name of one key."""
 
 
+OPTIONS: dict[str, str] = {
+    **dict.fromkeys(
+        ("--config-name", "-cn", "--config-path", "-cp"),
+        "--config-dir=FOLDER adds a folder of your own files, and experiment=NAME takes one of its studies.",
+    ),
+}
+"""What to give in the place of options of Hydra that triptych does not have."""
+
+
+def instead_of_option(given: str) -> str:
+    """Return what to give instead of an option that there is not, as the end of a sentence."""
+    option = given.partition("=")[0]
+    if option in OPTIONS:
+        return OPTIONS[option]
+    key = option.lstrip("-").replace("-", "_")
+    said = f"did you mean {key}=…?" if len(key) > 1 else "it takes key=value."
+    return f"{said} (-m and --config-dir=FOLDER are its options)"
+
+
+def not_left_out(given: str, key: str) -> str:
+    """Return the sentence that refuses an override which leaves out a key that is needed."""
+    return f"{given}: {key} cannot be left out; take {given} away, or give it other values."
+
+
 def hint(key: str, known: Sequence[str], command: str = "train") -> str | None:
     """Return what to do instead of giving a key that does not exist, as the end of a sentence; None if unknown.
 

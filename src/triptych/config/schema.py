@@ -13,6 +13,9 @@ from triptych.config.sections import BatchSize, Budget, Checkpoint, Match, Optim
 from triptych.errors import UserError
 from triptych.ranges import Amount, Range, Seed
 
+LISTS = ("metric", "callbacks", "logger")
+"""Groups of which several options can be chosen, each under its name."""
+
 
 @dataclass
 class Claim:

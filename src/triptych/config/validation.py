@@ -14,7 +14,7 @@ from triptych.accounting.memory import free_memory_bytes
 from triptych.accounting.parameters import count_parameters
 from triptych.config.claims import check_claim
 from triptych.config.equal import check_equal
-from triptych.config.schema import Train
+from triptych.config.schema import LISTS, Train
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
@@ -28,8 +28,6 @@ AUTO = "auto"
 """Value of ``jobs`` that lets the sweep choose."""
 BUILT = ("model", "data", "tokenizer", "loss", "search")
 """Groups whose option names the class that it configures."""
-LISTS = ("metric", "callbacks", "logger")
-"""Groups of which several options can be chosen, each under its name."""
 NO_METRIC = "metric=[] leaves nothing to score translations by; choose one, such as metric=[bleu]."
 OTHER_KEYS = {
     "max_steps": "budget",
@@ -239,7 +237,7 @@ def _check_checkpoints(config: DictConfig) -> None:
     if config.checkpoint.keep < config.checkpoint.average:
         raise UserError(
             f"checkpoint.average={config.checkpoint.average} needs as many checkpoints, and "
-            f"checkpoint.keep={config.checkpoint.keep} keeps fewer."
+            f"checkpoint.keep={config.checkpoint.keep} keeps fewer; lower checkpoint.average, or raise checkpoint.keep."
         )
     require_one_of(("loss", "bleu"), "checkpoint", monitor=config.checkpoint.monitor)
     if config.checkpoint.monitor == "bleu" and config.validation.bleu_every > 1:

@@ -134,7 +134,7 @@ def check_output(config: DictConfig) -> None:
     if config.output is None:
         return
     folder = Path(config.output).expanduser()
-    require_folder(folder)
+    require_folder(folder, "output")
     for key in FILES:
         if config[key] is not None and Path(config[key]).expanduser().absolute().parent == folder.absolute():
             raise UserError(f"output={config.output} is the folder of {key}={config[key]}; give another one.")

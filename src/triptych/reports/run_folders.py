@@ -18,7 +18,7 @@ from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.runs.digests import find_changed_metrics
 from triptych.runs.folder import FORMAT, RunFolder
-from triptych.runs.result_file import TRAIN_AGAIN, read_checked
+from triptych.runs.result_file import SCORE_AGAIN, TRAIN_AGAIN, read_checked
 from triptych.stored import ERRORS, DamagedFile, check_shape, read_json
 
 RUN_FILE = "run.json"
@@ -133,7 +133,7 @@ def visible_files(folder: Path, name: str) -> Iterator[Path]:
 
 def _read_run(home: Path, root: Path) -> FolderRun:
     started = read_json(home / RUN_FILE, dict[str, Any], TRAIN_AGAIN) if (home / RUN_FILE).exists() else None
-    result = read_checked(path, TRAIN_AGAIN) if (path := home / "result.json").exists() else None
+    result = read_checked(path, SCORE_AGAIN) if (path := home / "result.json").exists() else None
     if started is None or started.get("format") != FORMAT:
         version = (started or result or {}).get("version")
         maker = f"triptych {version}" if version else "an earlier version of triptych"

@@ -13,6 +13,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from triptych.accounting.devices import on_device
 from triptych.attention.explorer import Attention
 from triptych.config.arguments import checked
 from triptych.config.types import check_types
@@ -130,10 +131,7 @@ class Run:
         check_types(configured, "model.")  # a class of the user's that is not importable here is named
         model = instantiate(configured, vocabulary=tokenizer.vocabulary)
         checkpoints.load_weights(model, path)
-        try:
-            model = model.eval().to(self.device)
-        except (RuntimeError, AssertionError) as error:
-            raise UserError(f"device={self.device} is not there ({str(error).splitlines()[0]}); choose cpu.") from error
+        model = on_device(model.eval(), self.device)
         return Translator(
             model=model,
             tokenizer=tokenizer,

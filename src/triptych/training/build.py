@@ -29,6 +29,7 @@ from triptych.data.store import Store
 from triptych.data.text_figures import TextFigures, text_figures
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
+from triptych.files import require_folder
 from triptych.runs.folder import RunFolder
 from triptych.training.budget import total_steps
 from triptych.training.callbacks.checkpoints import AtomicCheckpoints, best_and_last
@@ -92,8 +93,13 @@ def build_parts(
         corpus: its text.
         reference: configuration of the model whose size ``match`` copies, if any.
         workers: processes that make batches, 0 for none besides this one; None for ``config.strategy.workers``.
+
+    Raises:
+        UserError: a cache that cannot be made, or parts that do not go together.
     """
     cache = Path(config.cache).expanduser()
+    if not cache.exists():
+        require_folder(cache, "cache")
     tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
     stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
     sizes: dict[str, int] = {}

@@ -44,13 +44,14 @@ def check_checkpoints(config: DictConfig, steps: int, callbacks: Sequence[Callba
     Raises:
         UserError: it does not.
     """
-    keep, every = config.checkpoint.keep, config.validation.every
+    every = config.validation.every
     validations = -(-steps // every)
-    if keep > validations:
-        raise UserError(
-            f"checkpoint.keep={keep} needs as many validations, and {steps:,} steps with validation.every={every} make "
-            f"{validations}; lower one of the two."
-        )
+    for key in ("average", "keep"):  # who gives the first leaves the second to follow it
+        if config.checkpoint[key] > validations:
+            raise UserError(
+                f"checkpoint.{key}={config.checkpoint[key]} needs as many validations, and {steps:,} steps with "
+                f"validation.every={every} make {validations}; lower checkpoint.{key} or validation.every."
+            )
     for patience in (one.patience for one in callbacks if isinstance(one, EarlyStopping)):
         if config.checkpoint.average > patience + 1:
             raise UserError(

@@ -83,8 +83,8 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
     """
     config = run_config.config
     output = Path(config.output).expanduser()
-    for place in (output, Path(config.cache).expanduser()):
-        require_folder(place)
+    require_folder(output, "output")
+    require_folder(Path(config.cache).expanduser(), "cache")
     reference = reference_model(run_config)
     corpus = instantiate(config.data)
     whole = config_hash(config, corpus.fingerprint, reference=reference)
