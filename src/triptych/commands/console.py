@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable
 
 from triptych.commands.printing import print_fitted
-from triptych.training.distributed import is_rank_zero
 
 
 def show_messages() -> None:
     """Send the messages of this process to the terminal, once however often it is called. Only rank 0 shows them."""
+    from triptych.training.distributed import is_rank_zero  # imported late: it imports torch
+
     log = logging.getLogger("triptych")
     if any(isinstance(handler, _Show) for handler in log.handlers):
         return
@@ -30,6 +31,14 @@ def show_messages() -> None:
         handler.addFilter(fits)
         handler.addFilter(lambda record: is_rank_zero())
         log.addHandler(handler)
+
+
+def show_progress() -> None:
+    """Show on standard error how far long work on lines has come, if that is a terminal. Nothing else is shown."""
+    log = logging.getLogger("triptych.decoding.progress")
+    if sys.stderr.isatty() and not log.handlers:
+        log.setLevel(logging.INFO)
+        log.addHandler(_Show(lambda text: print_fitted(text, sys.stderr)))
 
 
 class _Show(logging.Handler):

@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.console import show_progress
 from triptych.commands.printing import print_fitted, print_small_table, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.next_step import after_hypothesis, after_sweep, after_translating, first_line
@@ -22,6 +23,7 @@ def _evaluate(config: DictConfig) -> None:
 
     keep_freed_memory()
     choose_threads()
+    show_progress()
     if config.split is None:
         _evaluate_files(config)
     else:

@@ -7,6 +7,7 @@ import sys
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.console import show_progress
 from triptych.commands.printing import print_fitted, show_next
 from triptych.commands.text import check_files, output_file
 from triptych.commands.threads import choose_threads
@@ -31,6 +32,7 @@ def _score(config: DictConfig) -> None:
     text = read_text(config.input, config.reference)
     keep_freed_memory()
     choose_threads()
+    show_progress()
     run = run_of(config)
     direction = run.translator.directions.choose(config.src, config.tgt)
     found = score_text(run, text, direction, config.search_tokens)

@@ -12,6 +12,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command
+from triptych.commands.console import show_progress
 from triptych.commands.printing import print_fitted, show_next
 from triptych.commands.text import asks_on_terminal, check_files, input_stream, output_file, typed_lines
 from triptych.commands.threads import choose_threads
@@ -19,6 +20,7 @@ from triptych.config.next_step import after_translating
 from triptych.errors import UserError
 
 if TYPE_CHECKING:
+    from triptych.decoding.progress import Progress
     from triptych.decoding.search import Search
     from triptych.decoding.translator import Translator
 
@@ -49,11 +51,11 @@ def _translate(config: DictConfig) -> None:
             "A translation for each line; Ctrl-D ends.",
             sys.stderr,
         )
-    numbers, first = count(1), None
+    numbers, first, progress = count(1), None, _progress(config, typing)
     with output_file(config.output) as file:
         for group in _groups(config.input, typing, direction[0]):
             try:
-                found = translator.n_best(group, search, config.search_tokens, direction)
+                found = translator.n_best(group, search, config.search_tokens, direction, progress)
             except UserError as error:
                 if not typing:
                     raise
@@ -73,7 +75,18 @@ def _load(config: DictConfig) -> Translator:
 
     keep_freed_memory()
     choose_threads()
+    show_progress()
     return run_of(config).translator
+
+
+def _progress(config: DictConfig, typing: bool) -> Progress | None:
+    """Return the progress of the whole text; None where the translations themselves show it, or somebody types."""
+    from triptych.decoding.line_groups import count_lines
+    from triptych.decoding.progress import Progress
+
+    if typing or (config.output is None and sys.stdout.isatty()):
+        return None
+    return Progress("translating", None if config.input is None else count_lines(Path(config.input).expanduser()))
 
 
 def _groups(given: str | None, typing: bool, language: str) -> Iterator[list[str]]:

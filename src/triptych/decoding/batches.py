@@ -12,6 +12,7 @@ from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import PAD, LanguageTags
 from triptych.data.batching import plan_sorted
 from triptych.decoding.beams import Hypothesis
+from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search
 from triptych.errors import UserError
 
@@ -23,6 +24,7 @@ def decode(
     search_tokens: int,
     device: torch.device | str,
     tags: Sequence[LanguageTags] | None = None,
+    progress: Progress | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate sentences in batches of similar length, the longest first.
 
@@ -35,6 +37,7 @@ def decode(
         device: where the batches are moved.
         tags: for each sentence, the token that ends its source and the token that starts its translation; None for
             ``</s>`` and ``<s>``.
+        progress: counts the batches and the steps of their searches; None where nobody waits for a message.
 
     Returns:
         For each source, in the order given, its hypotheses, best first.
@@ -52,6 +55,11 @@ def decode(
         starts = torch.tensor([tags[i].tgt_begin for i in indices], device=device)
         src = pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
         src_lengths = torch.tensor([len(row) for row in rows], device=device)
-        for i, hypotheses in zip(indices, search(model, src, src_lengths, starts), strict=True):
+        if progress:
+            progress.start_batch()
+        found = search(model, src, src_lengths, starts, progress.step if progress else None)
+        for i, hypotheses in zip(indices, found, strict=True):
             results[i] = hypotheses
+        if progress:
+            progress.finish(len(rows))
     return results

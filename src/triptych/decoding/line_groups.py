@@ -64,6 +64,17 @@ def groups_of_file(path: Path) -> Iterator[list[str]]:
         yield group
 
 
+def count_lines(path: Path) -> int | None:
+    """Return the number of lines of a plain file; None for a compressed one, and for a pipe, which can be read once."""
+    if path.suffix == ".gz" or not path.is_file():
+        return None
+    count, last = 0, b"\n"
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            count, last = count + block.count(b"\n"), block[-1:]
+    return count + (last != b"\n")
+
+
 def _is_readable(stream: BinaryIO) -> bool:
     """Whether reading would not wait. True of streams that are no file of the operating system, such as ``BytesIO``."""
     try:

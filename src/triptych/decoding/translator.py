@@ -17,6 +17,7 @@ from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.batches import decode
 from triptych.decoding.beams import Hypothesis
+from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search, evaluation_mode
 from triptych.decoding.search_tree import SearchTree, search_tree
 from triptych.errors import UserError, one_line
@@ -103,12 +104,14 @@ class Translator:
         search: Search | None = None,
         search_tokens: int = 4096,
         direction: Direction | None = None,
+        progress: Progress | None = None,
     ) -> list[list[tuple[str, float]]]:
         """Return up to ``search.n_best`` translations of each line with their scores, best first.
 
         The score is the log-probability divided by the length penalty. An empty line has no translations.
+        ``progress`` is as for ``hypotheses``.
         """
-        found = self.hypotheses(_as_list(lines), search, search_tokens, direction)
+        found = self.hypotheses(_as_list(lines), search, search_tokens, direction, progress)
         return [[(self.text_of(hypothesis), hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
 
     def search_tree(
@@ -168,10 +171,11 @@ class Translator:
             UserError: a probability is no number.
         """
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
-        scores = np.empty(len(sources))
+        scores, progress = np.empty(len(sources)), Progress("scoring", len(sources))
         for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
             found = self.token_scores([sources[i] for i in rows], [targets[i] for i in rows], direction)
             scores[rows] = [float(tokens.sum()) for tokens in found]
+            progress.finish(len(rows))
         if not np.isfinite(scores).all():
             raise UserError("the model's probabilities are no numbers: training has diverged; take another run.")
         return scores.tolist()
@@ -259,12 +263,18 @@ class Translator:
         search: Search | None = None,
         search_tokens: int = 4096,
         direction: Direction | None = None,
+        progress: Progress | None = None,
     ) -> list[list[Hypothesis]]:
-        """Return up to ``search.n_best`` hypotheses of each line, best first; none for an empty line."""
+        """Return up to ``search.n_best`` hypotheses of each line, best first; none for an empty line.
+
+        ``progress`` is that of a text of which these lines are a part; None for one of their own.
+        """
+        progress = progress or Progress("translating", len(lines))
         filled = [i for i, line in enumerate(lines) if line.strip()]
+        progress.finish(len(lines) - len(filled))
         sources = self.tokenizer.encode([lines[i] for i in filled], "src")
         tags = [self.tags(direction)] * len(sources)
-        found = decode(self.model, sources, search or self.search, search_tokens, self.device, tags)
+        found = decode(self.model, sources, search or self.search, search_tokens, self.device, tags, progress)
         results: list[list[Hypothesis]] = [[] for _ in lines]
         for i, hypotheses in zip(filled, found, strict=True):
             results[i] = hypotheses
