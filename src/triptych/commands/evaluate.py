@@ -89,8 +89,7 @@ def _print_translated(name: str, scores: Mapping[str, Any], metrics: Mapping[str
     print_fitted(
         f"mean smoothed sentence BLEU over pieces {scores['sentence_bleu_pieces']:.2f}  (not comparable with BLEU)"
     )
-    table = length_table(scores["by_length"])
-    if len(table.cells):
+    if len((table := length_table(scores["by_length"])).cells):
         print()
         print_small_table(table)
 
