@@ -35,7 +35,11 @@ def with_digests(result: Mapping[str, Any], folder: RunFolder) -> dict[str, Any]
     digests = {
         CONFIG: config_digest(yaml.safe_load(folder.config.read_text(encoding="utf-8"))),
         **({METRICS: checksum(metrics)} if metrics.exists() else {}),
-        **{f"checkpoints/{path.name}": checksum(path) for path in sorted(folder.checkpoints.glob("[!.]*.*"))},
+        **{
+            f"checkpoints/{path.name}": checksum(path)
+            for path in sorted(folder.checkpoints.glob("[!.]*"))
+            if path.is_file()
+        },
     }
     whole = {**result, KEY: digests}
     return {**whole, KEY: {RESULT: result_digest(whole), **digests}}
