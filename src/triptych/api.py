@@ -129,7 +129,7 @@ def evaluate(
         overrides: such as ``"search.beam_size=8", "metric=[bleu]", "checkpoint=last"``; by default as the run was
             scored.
         split: ``validation``, a test set of the run's data, or ``suites`` for its contrastive suites. Scores and
-            translations of a split are also kept in the run's folder.
+            translations of a split are also kept in the run's folder, unless it is that of a demo run.
         input: instead of a split, a file of sources, one sentence a line.
         reference: file with a translation of each line of ``input`` or ``hypothesis``.
         hypothesis: file with translations of any system.
@@ -194,7 +194,7 @@ def _configured(
     if isinstance(run, Run):
         of_run = [f"checkpoint={run.checkpoint}", f"device={run.device}", f"trust=[{','.join(run.trusted)}]"]
     with _own_configuration(command, [*of_run, *given, *overrides], ()):
-        config = compose_command(command, [*given, *overrides], tolerated=of_run)
+        config = compose_command(command, [*given, *overrides], inherited=of_run)
         if isinstance(run, Run) and run.is_that_of(config):
             yield config, run
         else:

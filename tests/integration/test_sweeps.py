@@ -296,6 +296,12 @@ def test_weights_that_are_shared_are_trained_once(home: Path) -> None:
     assert sum("weights_of" in result for result in results) == 3
     alone = triptych("train", *often, "checkpoint.average=3", "search.beam_size=2", cwd=folder)
     assert "finished before" in alone.stdout
+    (shared,) = (path for path in folder.glob("runs/*/result.json") if path.parent.name in alone.stdout)
+    before = json.loads(shared.read_text())
+    shared.unlink()
+    triptych("train", *often, "checkpoint.average=3", "search.beam_size=2", cwd=folder)
+    scored = json.loads(shared.read_text())
+    assert all(scored[key] == before[key] for key in ("run", "config_hash", "weights_of", "validation"))
     again = place(home, "alone")
     triptych("train", *often, "checkpoint.average=3", "search.beam_size=2", cwd=again)
     (one,) = figures(again).values()

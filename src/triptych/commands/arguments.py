@@ -108,7 +108,7 @@ def run_command(command: str, arguments: Sequence[str], function: Callable[[Dict
         assert found is not None
         for arm in found[1]:
             try:
-                function(compose_command(command, [], tolerated=arm))
+                function(compose_command(command, [], inherited=arm))
             except Exception as error:
                 if isinstance(error, BrokenPipeError) or (sentence := explain(error, command, arm)) is None:
                     raise

@@ -11,7 +11,7 @@ from triptych.commands.arguments import run_command
 from triptych.commands.console import show_progress
 from triptych.commands.printing import print_fitted, print_small_table, show_next
 from triptych.commands.threads import choose_threads
-from triptych.config.next_step import after_hypothesis, after_sweep, after_translating, first_line
+from triptych.config.next_step import after_hypothesis, after_sweep, after_training, after_translating, first_line
 
 
 def main(arguments: list[str]) -> int:
@@ -42,7 +42,7 @@ def _evaluate_split(config: DictConfig) -> None:
         print_small_table(suite_table(suites.scores))
         if suites.items is not None:
             print_fitted(f"items: {suites.items}")
-        show_next(after_sweep(run.folder.parent))
+        show_next(after_sweep(run.folder.parent) if suites.items else after_training(config.run))
         return
     found = evaluate_run(run, config.split, config.search, config.metric, config.search_tokens)
     _print_translated(found.split, found.scores, found.metrics)

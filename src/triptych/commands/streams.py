@@ -12,7 +12,7 @@ from typing import Any
 
 from triptych.errors import UserError
 
-FILES = ("train", "attend", "dashboard", "serve", "export")
+FILES = ("train", "report", "attend", "dashboard", "serve", "export")
 """Commands whose result is in files, so that they work without standard output. So do others with ``output=FILE``."""
 
 

@@ -6,7 +6,6 @@ import collections.abc
 import contextlib
 import functools
 import inspect
-import numbers
 import os
 import reprlib
 import types
@@ -72,8 +71,8 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 def _check(value: Any, hint: Any, place: str) -> None:
     """Check an argument, and the items of a list."""
     admitted = [one for one, _ in types_of(hint)]
-    plain = int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else value  # of NumPy
-    fitting = [one for one in admitted if fits(plain, one) or _is_listed(value, one)]
+    plain = value.item() if getattr(value, "shape", None) == () else value  # a number of NumPy or PyTorch
+    fitting = [one for one in admitted if fits(plain, one) or _is_listed(value, one) or _may_stand_for(value, one)]
     if not fitting:
         raise UserError(f"{place} is {_in_words(value)}; give {_listed(admitted)}.")
     items = next((typing.get_args(one) for one in fitting if typing.get_origin(one) in WITH_ITEMS), ())
@@ -85,6 +84,12 @@ def _check(value: Any, hint: Any, place: str) -> None:
 def _is_listed(value: Any, hint: Any) -> bool:
     """Whether a value is a list for a tuple, which will do, or a text for a list, which the function explains."""
     return isinstance(value, list | str) and is_list(typing.get_origin(hint) or hint)
+
+
+def _may_stand_for(value: Any, hint: Any) -> bool:
+    """Whether an object may be a user's own in the place of one of triptych's, such as a search."""
+    own = getattr(hint, "__module__", "").startswith("triptych.")
+    return own and type(value).__module__ != "builtins"
 
 
 def _in_words(value: Any) -> str:

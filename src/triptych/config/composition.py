@@ -121,7 +121,7 @@ def _refuse_unread(composed: RunConfig) -> None:
             raise UserError(f"{key} is no configuration key: nothing of this configuration refers to it.")
 
 
-def compose_command(command: str, overrides: Sequence[str], *, tolerated: Sequence[str] = ()) -> DictConfig:
+def compose_command(command: str, overrides: Sequence[str], *, inherited: Sequence[str] = ()) -> DictConfig:
     """Compose and check the configuration of a command on a run, such as conf/translate.yaml.
 
     ``search=run`` and ``metric=[run]`` stand for how the run that ``run=…`` names was scored itself.
@@ -129,15 +129,15 @@ def compose_command(command: str, overrides: Sequence[str], *, tolerated: Sequen
     Args:
         command: ``evaluate``, ``translate`` …
         overrides: that the user gives for this one run.
-        tolerated: further overrides, which come first and may have no effect: those of an arm, say, whose sweep gives
-            them for other arms.
+        inherited: overrides that come first and may have no effect, since the user has not given them for this run
+            alone: an arm's, whose sweep gives them for all arms, or those of a loaded run.
 
     Raises:
         UserError: a value that is missing or not allowed, or a key that has no effect.
     """
     from triptych.config.validation import check_command  # imports torch, which --help does without
 
-    config = compose_unchecked_command(command, [*tolerated, *overrides])
+    config = compose_unchecked_command(command, [*inherited, *overrides])
     _refuse_deleted(config, overrides, command)
     check_command(config, schema.COMMANDS[command])
     refuse_unused(command, [overrides])

@@ -38,17 +38,17 @@ class Unused:
         keys: names of keys, or of sections with all that is in them.
         when: whether they have no effect in a command line.
         because: why, and what to do.
-        but: keys of these sections that have one.
+        except_for: keys of these sections that have one.
     """
 
     keys: tuple[str, ...]
     when: Callable[[CommandLine], bool]
     because: str
-    but: tuple[str, ...] = ()
+    except_for: tuple[str, ...] = ()
 
     def has(self, key: str) -> bool:
         """Whether a key is one of these."""
-        return _is_in(key, self.keys) and not _is_in(key, self.but)
+        return _is_in(key, self.keys) and not _is_in(key, self.except_for)
 
 
 EVALUATE = (
@@ -98,7 +98,7 @@ TRAIN = (
         ("hydra",),
         lambda line: not line.launched,
         "it is for programs that Hydra starts, and triptych starts its runs itself; leave it out.",
-        but=(SEARCH_PATH, MODE, *ARMS),
+        except_for=(SEARCH_PATH, MODE, *ARMS),
     ),
 )
 OTHERS = (
@@ -106,7 +106,7 @@ OTHERS = (
         ("hydra",),
         lambda line: True,
         "it is for programs that Hydra starts, and triptych starts this command itself; leave it out.",
-        but=(SEARCH_PATH, "hydra.sweeper.params"),
+        except_for=(SEARCH_PATH, "hydra.sweeper.params"),
     ),
 )
 

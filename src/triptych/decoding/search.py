@@ -74,7 +74,7 @@ class Search:
         _require("max_length_extra", max_length_extra, valid_extra, "an integer of at least 1")
         valid_minimum = isinstance(min_length, int) and min_length >= 0
         _require("min_length", min_length, valid_minimum, "an integer of at least 0")
-        longest = math.floor(max_length_ratio) + max_length_extra  # of a source of one token
+        longest = math.floor(max_length_ratio) + max_length_extra  # of an empty source, which has its </s>
         fits = f"at most {longest}, which the shortest sources allow, or raise search.max_length_extra"
         _require("min_length", min_length, min_length <= longest, fits)
         _require("stop", stop, stop in (EXACT, FIRST), f"{EXACT} or {FIRST}")

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import save_model
 
 from triptych.export.comparison import Comparison
-from triptych.runs.digests import with_digests
+from triptych.runs.digests import KEY, with_digests
 from triptych.runs.folder import RunFolder, write_json
 from triptych.runs.run import Run, load
 
@@ -39,7 +39,8 @@ def to_safetensors(run: Run, folder: Path, precision: str) -> None:
     model = deepcopy(run.model).to(torch.float16 if precision == "half" else torch.float32)
     metadata = {"tokenizer": run.tokenizer.fingerprint}
     save_model(model, str(new.checkpoints / f"{run.checkpoint}.safetensors"), metadata)
-    write_json(new.result, with_digests(run.result, new))
+    figures = {name: value for name, value in run.result.items() if name != KEY}  # of other files
+    write_json(new.result, with_digests(figures, new))
 
 
 def compare_safetensors(run: Run, folder: Path, lines: Sequence[str]) -> Comparison:

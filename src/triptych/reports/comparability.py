@@ -159,7 +159,7 @@ def refuse_tampered(runs: Sequence[StoredRun]) -> None:
             if text and (mistake := _contradiction(run, test_set, text)):
                 raise UserError(f"{run.origin} has been tampered with: {mistake}; {run.remedy}.")
         if change := run.change:
-            raise UserError(f"{run.origin} has been tampered with: {change}; {run.remedy}.")
+            raise UserError(f"{run.origin} has changed since it was written: {change}; {run.remedy}.")
 
 
 def _stream_settings(run: StoredRun) -> list[Any]:

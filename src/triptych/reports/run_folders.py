@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ import triptych
 from triptych.errors import UserError
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
-from triptych.runs.digests import find_changed_metrics
+from triptych.runs.digests import KEY, METRICS, metrics_checksum
 from triptych.runs.folder import FORMAT, RunFolder
 from triptych.runs.result_file import SCORE_AGAIN, TRAIN_AGAIN, read_checked
 from triptych.stored import ERRORS, DamagedFile, check_shape, read_json
+
+logger = logging.getLogger(__name__)
 
 RUN_FILE = "run.json"
 """The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
@@ -64,18 +67,27 @@ class FolderRun(StoredRun):
 
     @property
     def change(self) -> str | None:
-        return super().change or find_changed_metrics(RunFolder(self.folder), self.result or {})
+        return super().change or self._changed_metrics()
+
+    def _changed_metrics(self) -> str | None:
+        expected, path = (self.result or {}).get(KEY, {}).get(METRICS), self.folder / METRICS
+        if expected is None:
+            return None
+        if not path.exists():  # as in a copy without what is large
+            logger.warning("%s is gone: the report lacks the run's curve, and whether it converged.", path)
+            return None
+        return None if metrics_checksum(path) == expected else f"its {METRICS} is not the one that was written"
 
     def link(self, home: Path) -> str:
         return quote(Path(os.path.relpath(self.folder, home)).as_posix()) + "/"
 
     def metrics(self) -> pd.DataFrame:
         try:
-            return pd.read_csv(self.folder / "metrics.csv", dtype=str, keep_default_na=False)
+            return pd.read_csv(self.folder / METRICS, dtype=str, keep_default_na=False)
         except (FileNotFoundError, pd.errors.EmptyDataError):
             return pd.DataFrame()
         except (OSError, ValueError) as error:
-            raise UserError(f"{self.folder / 'metrics.csv'} cannot be read ({error}); {self.remedy}.") from error
+            raise UserError(f"{self.folder / METRICS} cannot be read ({error}); {self.remedy}.") from error
 
     def text(self, test_set: str) -> TranslatedText | None:
         folder = RunFolder(self.folder).translations

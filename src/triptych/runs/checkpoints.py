@@ -19,13 +19,13 @@ from torch import nn
 
 from triptych.errors import UserError, one_line
 from triptych.files import replacing
-from triptych.runs.digests import require_weights
+from triptych.runs.digests import require_same_training
 from triptych.runs.folder import RunFolder
 from triptych.stored import ERRORS, DamagedFile
 
 logger = logging.getLogger(__name__)
-TRUNK_HASH = "trunk_hash"
-"""Key of a checkpoint for the hash of its training without the budget; runs of version 0.3.0 lack it."""
+TRAINING_HASH = "training_hash"
+"""Key of a checkpoint for the hash of its training; those of version 0.2.0 lack it."""
 REMEDY = "give another checkpoint, or train the run again"
 
 
@@ -57,7 +57,7 @@ def write_average(folder: RunFolder, last: int, tokenizer: str) -> None:
         )
     for path in paths:
         require_intact(path)
-        require_weights(folder, path)
+    require_same_training(folder, *paths)
     mean = {name: value.float() for name, value in weights(paths[0]).items()}
     for n, path in enumerate(paths[1:], 2):
         # Not in place: the names of tied matrices share memory.
@@ -125,12 +125,12 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
     return {name.removeprefix("model."): tensor for name, tensor in state.items() if name.startswith("model.")}
 
 
-def newest_state(folder: RunFolder, trunk_hash: str) -> Path | None:
+def newest_state(folder: RunFolder, training_hash: str) -> Path | None:
     """Return the newest intact checkpoint that training goes on from; None for a run that has saved none.
 
     Args:
         folder: of the run.
-        trunk_hash: of its training, which a checkpoint of another training does not have.
+        training_hash: of its training, which a checkpoint of another training does not have.
 
     Raises:
         UserError: all are damaged, or one is of another training.
@@ -138,7 +138,7 @@ def newest_state(folder: RunFolder, trunk_hash: str) -> Path | None:
     found = [path for path in (folder.last, folder.previous) if path.exists()]
     for path in found:
         if (damage := find_damage(path)) is None:
-            if _read(path).get(TRUNK_HASH) not in (None, trunk_hash):
+            if _read(path).get(TRAINING_HASH) not in (None, training_hash):
                 raise UserError(
                     f"{path} is of another training; put the run's own checkpoints back, or delete "
                     f"{folder.checkpoints} to train the run again from its start."

@@ -24,7 +24,7 @@ def demo_examples() -> list[tuple[str, str]]:
 
 def is_demo(folder: Path) -> bool:
     """Whether a folder is that of one of these runs, which stay as they came."""
-    return folder.absolute().parent == FOLDER
+    return folder.resolve().parent == FOLDER.resolve()
 
 
 def locate_run(run: str | PathLike[str]) -> Path:

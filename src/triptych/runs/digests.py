@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,25 +22,27 @@ from triptych.stored import ERRORS, DamagedFile, checksum, read_json
 KEY = "digests"
 """Key of a result that holds the digests, by the names of files; ``RESULT`` is that of the result's own figures."""
 RESULT, CONFIG, METRICS = "result", "config.yaml", "metrics.csv"
-PUT_BACK = "put the file of the run back, or train the run again"
+TEXT = (*DATA_LOCATION, "train", "validation", "test")
+"""Keys of ``data`` that say where the text lies; its fingerprint says what it is."""
+OTHER_FIGURES = "its figures are not those that were written"
+PUT_BACK = "put the file of the run back, or delete the run's folder and train it again"
 
 
 def with_digests(result: Mapping[str, Any], folder: RunFolder) -> dict[str, Any]:
     """Return a result with digests of itself and of what it follows from: configuration, log and checkpoints.
 
     Args:
-        result: content of trained.json or result.json.
+        result: content of trained.json or result.json. Digests that it has of log and checkpoints are kept: scoring
+            adds files and changes none.
         folder: of the run, where the other files lie.
     """
+    known = result.get(KEY, {})
     metrics = folder.path / METRICS
+    files = [path for path in sorted(folder.checkpoints.glob("[!.]*")) if path.is_file()]
     digests = {
         CONFIG: config_digest(yaml.safe_load(folder.config.read_text(encoding="utf-8"))),
-        **({METRICS: checksum(metrics)} if metrics.exists() else {}),
-        **{
-            f"checkpoints/{path.name}": checksum(path)
-            for path in sorted(folder.checkpoints.glob("[!.]*"))
-            if path.is_file()
-        },
+        **({METRICS: known.get(METRICS) or metrics_checksum(metrics)} if metrics.exists() else {}),
+        **{name: known.get(name) or checksum(path) for path in files if (name := _name(path))},
     }
     whole = {**result, KEY: digests}
     return {**whole, KEY: {RESULT: result_digest(whole), **digests}}
@@ -55,8 +58,14 @@ def config_digest(config: Mapping[str, Any]) -> str:
     """Return 16 hexadecimal digits that identify a configuration, wherever its text and its run lie."""
     plain = {key: value for key, value in config.items() if key not in NOT_IDENTIFYING}
     if isinstance(data := plain.get("data"), dict):
-        plain["data"] = {key: value for key, value in data.items() if key not in DATA_LOCATION}
+        plain["data"] = {key: value for key, value in data.items() if key not in TEXT}
     return _digest(plain)
+
+
+def metrics_checksum(path: Path) -> list[int]:
+    """Return the checksum of a log, whatever ends its lines: git may change that."""
+    content = path.read_bytes().replace(b"\r\n", b"\n")
+    return [len(content), zlib.crc32(content)]
 
 
 def find_change(result: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
@@ -68,9 +77,9 @@ def find_change(result: Mapping[str, Any], config: Mapping[str, Any]) -> str | N
     if digests is None:
         return None
     if digests.get(RESULT) != result_digest(result):
-        return "the figures of its result are not those that were written"
+        return OTHER_FIGURES
     if digests.get(CONFIG) != config_digest(config):
-        return f"its {CONFIG} is not the one that it was trained with"
+        return f"its {CONFIG} is not the one that it was trained with" if config else f"its {CONFIG} is gone"
     return None
 
 
@@ -82,45 +91,32 @@ def require_figures(path: Path, result: Mapping[str, Any], remedy: str) -> None:
         result: content of the file.
     """
     if KEY in result and result[KEY].get(RESULT) != result_digest(result):
-        raise DamagedFile(path, "its figures are not those that were written", remedy)
+        raise DamagedFile(path, OTHER_FIGURES, remedy)
 
 
-def find_changed_metrics(folder: RunFolder, result: Mapping[str, Any]) -> str | None:
-    """Return what has happened to the log of a run since its result was written; None if nothing has."""
-    expected, path = result.get(KEY, {}).get(METRICS), folder.path / METRICS
-    if expected is None:
-        return None
-    if not path.exists():
-        return f"its {METRICS} is gone"
-    return None if checksum(path) == expected else f"its {METRICS} is not the one that was written"
+def require_same_training(folder: RunFolder, *checkpoints: Path) -> None:
+    """Compare a run's configuration and checkpoints with those that were there when its training ended.
 
-
-def require_weights(folder: RunFolder, checkpoint: Path) -> None:
-    """Compare a checkpoint with what was written when its training ended. Before that, nothing is known of it.
+    Before that, nothing is known of them.
 
     Raises:
-        DamagedFile: it has changed.
+        DamagedFile: one has changed. Only where its text lies may change in the configuration.
     """
-    expected = _stored(folder).get(f"checkpoints/{checkpoint.name}")
-    if expected is not None and checksum(checkpoint) != expected:
-        raise DamagedFile(checkpoint, "it is not the one that was written", PUT_BACK)
+    known = _stored(folder)
+    if CONFIG in known:
+        try:
+            config = config_digest(yaml.safe_load(folder.config.read_text(encoding="utf-8")))
+        except (*ERRORS, yaml.YAMLError) as error:
+            raise DamagedFile(folder.config, error, PUT_BACK) from error
+        if config != known[CONFIG]:
+            raise DamagedFile(folder.config, "it is not the one that the run was trained with", PUT_BACK)
+    for path in checkpoints:
+        if _name(path) in known and checksum(path) != known[_name(path)]:
+            raise DamagedFile(path, "it is not the one that was written", PUT_BACK)
 
 
-def require_config(folder: RunFolder) -> None:
-    """Compare a run's configuration with what was written when its training ended.
-
-    Raises:
-        DamagedFile: it has changed; only where its text lies may.
-    """
-    expected = _stored(folder).get(CONFIG)
-    if expected is None:
-        return
-    try:
-        found = config_digest(yaml.safe_load(folder.config.read_text(encoding="utf-8")))
-    except (*ERRORS, yaml.YAMLError) as error:
-        raise DamagedFile(folder.config, error, PUT_BACK) from error
-    if found != expected:
-        raise DamagedFile(folder.config, "it is not the one that the run was trained with", PUT_BACK)
+def _name(checkpoint: Path) -> str:
+    return f"checkpoints/{checkpoint.name}"
 
 
 def _stored(folder: RunFolder) -> dict[str, Any]:

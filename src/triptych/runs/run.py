@@ -26,7 +26,7 @@ from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.runs import checkpoints
 from triptych.runs.demo import locate_run
-from triptych.runs.digests import require_config, require_weights
+from triptych.runs.digests import require_same_training
 from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_record
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
@@ -126,8 +126,7 @@ class Run:
                 f"trained with, {stored}; put the right tokenizer folder back."
             )
         configured = self.config.model
-        require_config(self.files)
-        require_weights(self.files, path)
+        require_same_training(self.files, path)
         check_types(configured, "model.")  # a class of the user's that is not importable here is named
         model = instantiate(configured, vocabulary=tokenizer.vocabulary)
         checkpoints.load_weights(model, path)

@@ -90,8 +90,14 @@ def find_trunk(folder: RunFolder, trunk_hash: str, most: int) -> Trunk | None:
     return max(found, key=lambda trunk: trunk.steps, default=None)
 
 
-def start_from(trunk: Trunk, folder: RunFolder) -> None:
-    """Bring a run to the state of a trunk. It is then like a run that was interrupted there, and goes on as one."""
+def start_from(trunk: Trunk, folder: RunFolder, training_hash: str) -> None:
+    """Bring a run to the state of a trunk. It is then like a run that was interrupted there, and goes on as one.
+
+    Args:
+        trunk: found by ``find_trunk``.
+        folder: of the run.
+        training_hash: of its training, which its checkpoint names from now on.
+    """
     for name in (folder.checkpoints.name, LOG):  # left by a training that ended before its first checkpoint
         shutil.rmtree(folder.path / name, ignore_errors=True)
     _copy_log(trunk.path, folder.path)
@@ -103,7 +109,8 @@ def start_from(trunk: Trunk, folder: RunFolder) -> None:
     state = torch.load(trunk.path / STATE, map_location="cpu", weights_only=True)
     here = os.path.realpath(folder.checkpoints)
     callbacks = {name: _moved(one, one.get("dirpath"), here) for name, one in state["callbacks"].items()}
-    checkpoints.write({**state, "callbacks": callbacks}, folder.last)  # last: only a run that has it goes on
+    state |= {"callbacks": callbacks, checkpoints.TRAINING_HASH: training_hash}
+    checkpoints.write(state, folder.last)  # last: only a run that has it goes on
 
 
 def _copy_log(source: Path, target: Path) -> None:

@@ -84,10 +84,10 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
     if trainer.is_global_zero:
         _describe(plan, parts)
     begin_dashboards(trainer.loggers, plan)
-    if (resume := checkpoints.newest_state(folder, plan.trunk_hash)) is not None:
+    if (resume := checkpoints.newest_state(folder, plan.training_hash)) is not None:
         parts.data.first_step = checkpoints.step_of(resume)
         logger.info("going on from step %s", f"{parts.data.first_step:,}")
-    parts.module.trunk_hash = plan.trunk_hash
+    parts.module.training_hash = plan.training_hash
     device = trainer.strategy.root_device
     if len(trainer.loggers) > 1:  # dashboards show the share of the peak
         peak = peak_flops(device, str(plan.run_config.config.strategy.precision))[0]

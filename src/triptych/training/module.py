@@ -19,7 +19,7 @@ from torchmetrics import MeanMetric
 
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
-from triptych.runs.checkpoints import TRUNK_HASH
+from triptych.runs.checkpoints import TRAINING_HASH
 from triptych.training.data_seen import DataSeen
 from triptych.training.distributed import all_gather
 from triptych.training.gradients import GradientNorms
@@ -48,7 +48,7 @@ class TranslationModule(lightning.LightningModule):
         batch_shape: of the batch that is computed, or was last, in words; empty before the first one.
         diverged: whether the loss is not a number any more. Training then ends.
         peak: FLOP/s that all devices together can reach, of which dashboards show the share; None if it is not known.
-        trunk_hash: of the training without its budget, which its checkpoints name; None where nobody asks for it.
+        training_hash: of the training, which its checkpoints name; None where nobody asks for it.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class TranslationModule(lightning.LightningModule):
         self.batch_shape = ""
         self.diverged = False
         self.peak: float | None = None
-        self.trunk_hash: str | None = None
+        self.training_hash: str | None = None
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric(nan_strategy=math.inf)  # a batch without a number makes the whole infinite
@@ -257,7 +257,7 @@ class TranslationModule(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["tokenizer"] = self.tokenizer
-        checkpoint[TRUNK_HASH] = self.trunk_hash
+        checkpoint[TRAINING_HASH] = self.training_hash
         checkpoint["data_seen"] = all_gather(self.data_seen.state_dict())
         checkpoint["seconds"] = self.seconds
         checkpoint["random"] = all_gather(self._random or random_state(self.device))

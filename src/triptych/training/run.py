@@ -171,7 +171,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     if trainer.is_global_zero:
         _make_folder(plan)
         if shared:
-            go_on_from_trunk(folder, plan.trunk_hash, most=shared)
+            go_on_from_trunk(folder, plan.training_hash, plan.trunk_hash, most=shared)
     trainer.loggers = build_loggers(config, folder)
     _say(parts.report_of_text(), "data", "tokenizer")
     _say((found.sentence for found in warnings.of_text(parts.text)), "data", "tokenizer", level=logging.WARNING)

@@ -109,8 +109,8 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
     """
     config, folder = plan.run_config.config, plan.folder
     shutil.rmtree(folder.path, ignore_errors=True)  # left by a training that ended before its first checkpoint
-    result = read_trained(trained, plan.training_hash)
     own = {"run": folder.path.name, "config_hash": plan.config_hash, "weights_of": trained.path.name}
+    result = {**read_trained(trained, plan.training_hash), **own}
     with replacing(folder.path) as beside:
         _link_weights(trained, beside)
         copied = RunFolder(beside)
@@ -120,7 +120,7 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         OmegaConf.save(stored, copied.config)
         write_json(copied.trained, with_digests(result, copied))
         scores = score_training(result, config, copied, plan.corpus, device)
-        write_json(copied.result, with_digests({**result, **own, **scores}, copied))
+        write_json(copied.result, with_digests({**result, **scores}, copied))
     loggers = build_loggers(config, folder)[1:]
     begin_dashboards(loggers, plan, weights_of=trained.path.name)
     log_outcome(loggers, folder, plan.corpus, device)
@@ -133,4 +133,5 @@ def _link_weights(trained: RunFolder, beside: Path) -> None:
         # Weights are large and never changed: another name for the same file is enough.
         shutil.copytree(trained.path / name, beside / name, copy_function=link)
     (beside / "checkpoints" / "averaged.ckpt").unlink(missing_ok=True)
-    shutil.copyfile(trained.path / METRICS, beside / METRICS)
+    if (trained.path / METRICS).exists():
+        shutil.copyfile(trained.path / METRICS, beside / METRICS)

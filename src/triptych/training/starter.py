@@ -25,11 +25,30 @@ def end_with_starter() -> None:
 
 
 def _end_after(starter: int) -> None:
-    """Wait until this process has another parent, and end it unless it ends by itself.
+    """Wait until the starter has ended, and end this process unless it ends by itself.
 
     No signal is sent first: a main thread that connects would show PyTorch's report of it, and then go on connecting.
     """
-    while os.getppid() == starter:
+    is_there = _is_parent if _is_parent(starter) else _exists  # a wrapper of Python may stand between the two
+    while is_there(starter):
         time.sleep(INTERVAL)
     time.sleep(GRACE)
     os._exit(1)
+
+
+def _is_parent(process: int) -> bool:
+    """Whether a process has started this one and still runs: one that has ended is nobody's parent."""
+    return os.getppid() == process
+
+
+def _exists(process: int) -> bool:
+    """Whether there is a process. Windows cannot be asked without ending it, so there the answer is yes."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

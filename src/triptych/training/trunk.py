@@ -41,12 +41,12 @@ def trunk_steps(config: DictConfig, total: int) -> int:
     return instantiate(config.optimizer.schedule).steps_before(total) if has_trunk(config) else 0
 
 
-def go_on_from_trunk(folder: RunFolder, trunk_hash: str, most: int) -> None:
+def go_on_from_trunk(folder: RunFolder, training_hash: str, trunk_hash: str, most: int) -> None:
     """Bring a run that has not begun to the longest trunk beside it that it shares, if there is one.
 
     Args:
         folder: of the run.
-        trunk_hash: identifies its training without the budget.
+        training_hash: identifies its training; ``trunk_hash`` its training without the budget.
         most: optimizer steps before its cooldown.
     """
     if folder.last.exists():
@@ -54,5 +54,5 @@ def go_on_from_trunk(folder: RunFolder, trunk_hash: str, most: int) -> None:
     folder.branch.unlink(missing_ok=True)  # of a start that was interrupted
     if (trunk := find_trunk(folder, trunk_hash, most)) is None:
         return
-    start_from(trunk, folder)
+    start_from(trunk, folder, training_hash)
     logger.info("the first %s steps are those of %s", f"{trunk.steps:,}", trunk.run)

@@ -14,6 +14,7 @@ import torch
 
 import triptych
 from triptych.config.arguments import checked
+from triptych.decoding.search import Search
 from triptych.errors import UserError
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def test_another_type_is_one_sentence(call: Callable[[], Any], said: str) -> Non
         {"lines": iter("ab")},
         {"lines": "left to the function, which says what to give"},
         {"number": np.int64(3), "rate": 3, "loud": True},
+        {"rate": np.float32(0.5), "loud": np.True_},
+        {"rate": torch.tensor(0.5), "number": torch.tensor(3)},
         {"pair": ["en", "fr"], "folders": ("a", Path("b"))},
         {"table": "a name that only type checkers import", "anything": 3},
     ],
@@ -97,6 +100,19 @@ def test_a_function_keeps_its_signature_and_the_errors_of_python() -> None:
     assert function.__doc__ == "Say that it was called."
     with pytest.raises(TypeError, match=r"report\(\) missing 1 required positional argument"):
         triptych.report()  # type: ignore[call-arg]
+
+
+class OwnSearch:
+    """A user's own, with what a search has and no class of triptych's above it."""
+
+
+@checked
+def with_search(search: Search | None = None) -> str:
+    return "called"
+
+
+def test_a_class_of_the_users_own_may_stand_for_one_of_triptychs() -> None:
+    assert with_search(OwnSearch()) == "called"  # type: ignore[arg-type]
 
 
 def test_a_device_of_pytorch_is_taken_by_its_name() -> None:

@@ -11,10 +11,9 @@ import yaml
 
 from triptych.runs.digests import (
     find_change,
-    find_changed_metrics,
-    require_config,
+    metrics_checksum,
     require_figures,
-    require_weights,
+    require_same_training,
     result_digest,
     with_digests,
 )
@@ -51,16 +50,14 @@ def stored(folder: RunFolder) -> dict[str, Any]:
 def test_what_was_written_has_not_changed(folder: RunFolder) -> None:
     assert find_change(stored(folder), CONFIG) is None
     require_figures(folder.result, stored(folder), "")
-    assert find_changed_metrics(folder, stored(folder)) is None
-    require_weights(folder, folder.checkpoints / "best.ckpt")
-    require_config(folder)
+    require_same_training(folder, folder.checkpoints / "best.ckpt")
 
 
 @pytest.mark.parametrize(("key", "value"), [("steps", 21), ("flops", 3.26e9), ("seconds", 1.4999999), ("more", None)])
 def test_an_edited_figure_is_found(folder: RunFolder, key: str, value: Any) -> None:
     result = stored(folder)
     result["train"][key] = value
-    assert find_change(result, CONFIG) == "the figures of its result are not those that were written"
+    assert find_change(result, CONFIG) == "its figures are not those that were written"
     with pytest.raises(DamagedFile, match="its figures are not those that were written"):
         require_figures(folder.result, result, "")
 
@@ -72,7 +69,8 @@ def test_an_edited_digest_is_found(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"output": "moved"}, {"logger": "csv"}, {"data": {**CONFIG["data"], "dir": "there"}}]
+    "change",
+    [{"output": "moved"}, {"logger": "csv"}, {"data": {**CONFIG["data"], "dir": "there", "train": "a"}}],
 )  # type: ignore[dict-item]
 def test_a_run_and_its_text_may_move(folder: RunFolder, change: dict[str, Any]) -> None:
     assert find_change(stored(folder), CONFIG | change) is None
@@ -83,35 +81,49 @@ def test_an_edited_configuration_is_found(folder: RunFolder, change: dict[str, A
     assert find_change(stored(folder), CONFIG | change) == "its config.yaml is not the one that it was trained with"
     folder.config.write_text(yaml.safe_dump(CONFIG | change))
     with pytest.raises(DamagedFile, match="not the one that the run was trained with"):
-        require_config(folder)
+        require_same_training(folder)
 
 
-def test_a_log_that_has_changed_or_is_gone_is_found(folder: RunFolder) -> None:
+def test_a_missing_configuration_is_found(folder: RunFolder) -> None:
+    assert find_change(stored(folder), {}) == "its config.yaml is gone"
+
+
+def test_scoring_keeps_the_digests_of_what_was_trained(folder: RunFolder) -> None:
+    """It took whatever lay there then for what was trained."""
+    trained = stored(folder)
+    (folder.path / "metrics.csv").write_text("step\n2\n")
+    (folder.checkpoints / "best.ckpt").write_bytes(b"WEIGHTS")
+    (folder.checkpoints / "averaged.ckpt").write_bytes(b"mean")
+    scored = with_digests({**trained, "validation": {"loss": 2.0}}, folder)
+    del scored["digests"]["checkpoints/averaged.ckpt"]
+    assert scored["digests"] == {**trained["digests"], "result": scored["digests"]["result"]}
+    assert scored["digests"]["result"] != trained["digests"]["result"]
+
+
+def test_the_ends_of_lines_do_not_count(folder: RunFolder) -> None:
     metrics = folder.path / "metrics.csv"
-    metrics.write_text("step\n2\n")
-    assert find_changed_metrics(folder, stored(folder)) == "its metrics.csv is not the one that was written"
-    metrics.unlink()
-    assert find_changed_metrics(folder, stored(folder)) == "its metrics.csv is gone"
+    before = metrics_checksum(metrics)
+    metrics.write_bytes(metrics.read_bytes().replace(b"\n", b"\r\n"))
+    assert metrics_checksum(metrics) == before
 
 
 def test_weights_of_another_run_are_found(folder: RunFolder) -> None:
     best = folder.checkpoints / "best.ckpt"
     best.write_bytes(b"WEIGHTS")
     with pytest.raises(DamagedFile, match=r"best\.ckpt .*not the one that was written"):
-        require_weights(folder, best)
+        require_same_training(folder, best)
     folder.result.rename(folder.trained)
     with pytest.raises(DamagedFile, match=r"best\.ckpt"):
-        require_weights(folder, best)
+        require_same_training(folder, best)
     folder.trained.unlink()
-    require_weights(folder, best)  # of a run that still trains, nothing is known
+    require_same_training(folder, best)  # of a run that still trains, nothing is known
 
 
 def test_a_result_without_digests_passes(folder: RunFolder) -> None:
     write_json(folder.result, RESULT)
     assert find_change(stored(folder), {}) is None
     require_figures(folder.result, stored(folder), "")
-    require_weights(folder, folder.checkpoints / "best.ckpt")
-    require_config(folder)
+    require_same_training(folder, folder.checkpoints / "best.ckpt")
 
 
 def test_a_digest_is_that_of_what_a_reader_finds(folder: RunFolder) -> None:

@@ -6,9 +6,11 @@ import os
 import select
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from triptych.training import starter
 from triptych.training.starter import STARTER, end_with_starter
 
 RANK = """
@@ -46,3 +48,18 @@ def test_the_processes_of_a_rank_are_no_ranks(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("threading.Thread.start", lambda thread: None)
     end_with_starter()
     assert STARTER not in os.environ
+
+
+def test_a_rank_behind_a_wrapper_stays_while_its_starter_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken for one whose starter had ended."""
+    monkeypatch.setattr(starter, "INTERVAL", 0.01)
+    monkeypatch.setattr(starter, "GRACE", 0)
+    ended = threading.Event()
+    monkeypatch.setattr("os._exit", lambda status: ended.set())
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:  # not the parent
+        watch = threading.Thread(target=starter._end_after, args=(other.pid,))
+        watch.start()
+        assert not ended.wait(0.2)
+        other.communicate(b"\n")
+        watch.join(10)
+    assert ended.is_set()
