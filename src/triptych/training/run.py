@@ -54,7 +54,7 @@ from triptych.training.trunk import go_on_from_trunk, trunk_steps
 logger = logging.getLogger(__name__)
 
 NO_TEST_SET = (
-    "there is no test set, and the validation set alone was scored; data.test names the files of test sets, and with "
+    "there is no test set, and the validation set alone will be scored; data.test names the files of test sets, and with "
     "data=text a share such as data.test=0.02 holds training pairs out."
 )
 
@@ -94,8 +94,6 @@ def train_run(
         values = run_values(folder=str(folder.path), name=folder.path.name, sweep=sweep, study=plan.group, arm=plan.arm)
         with values, kernels.use(run_config.config.strategy.kernels):
             _train_or_share(plan)
-        if run_config.config.test and not plan.corpus.test_names:
-            _say([NO_TEST_SET], "data", "test")
     logger.info("result: %s", folder.result)
     return folder
 
@@ -130,6 +128,8 @@ def _train_or_share(plan: RunPlan) -> None:
     keep_freed_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)
     _say(plan.corpus.report, "data")
+    if config.test and not plan.corpus.test_names:
+        _say([NO_TEST_SET], "data", "test")
     if plan.run_config.processes > 1:
         _train(plan, config.strategy.devices)
         return
