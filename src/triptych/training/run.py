@@ -54,7 +54,7 @@ from triptych.training.trunk import go_on_from_trunk, trunk_steps
 logger = logging.getLogger(__name__)
 
 NO_TEST_SET = (
-    "there is no test set, and the validation set alone will be scored; data.test names the files of test sets, and with "
+    "there is no test set, and only the validation set is scored; data.test names the files of test sets, and with "
     "data=text a share such as data.test=0.02 holds training pairs out."
 )
 
