@@ -15,7 +15,7 @@ import pytest
 import torch
 
 TRAIN = ["train", "scale=smoke", "budget.steps=60", "validation.every=4", "log_every=3", "cache=../cache", "name=x"]
-TRAIN += ["data.train=500", "tokenizer.vocab_size=600", "model.dropout=0.1", "test=false", "checkpoint.average=3"]
+TRAIN += ["data.train=500", "tokenizer.vocab_size=600", "test=false", "checkpoint.average=3"]
 TRAININGS = {
     "rnn": ["model=rnn", "tokenizer.bpe_dropout=0.1"],
     "transformer": ["model=transformer", "strategy.workers=2"],
@@ -27,9 +27,10 @@ TRAININGS = {
 
 
 def start(folder: Path, name: str) -> subprocess.Popen[bytes]:
+    parts = ("model.encoder", "model.decoder") if name == "hybrid" else ("model",)
     folder.mkdir(parents=True, exist_ok=True)
     return subprocess.Popen(
-        [sys.executable, "-m", "triptych", *TRAIN, *TRAININGS[name]],
+        [sys.executable, "-m", "triptych", *TRAIN, *TRAININGS[name], *(f"{part}.dropout=0.1" for part in parts)],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
+import torch
 from conftest import compose_train, triptych, write_three_languages
 from omegaconf import OmegaConf
 
@@ -24,8 +25,8 @@ LARGE = ("_base", "_big", "2015", "2017", "_gnmt")
 SMALL = ["scale=smoke", "budget.steps=5", "validation.every=3", "log_every=2", "cache=../cache", "name=x"]
 TOY = ["data.train=300", "data.validation=4", "data.test=4", "data.test_long=4"]
 DATA = {
-    "toy": TOY,
-    "toy_zipf": [*TOY, "data.stems=200"],
+    "toy": [*TOY, "suite_items=2"],
+    "toy_zipf": [*TOY, "data.stems=300"],
     "toy_languages": [one for one in TOY if "long" not in one],
     "text": [
         "data.src=en",
@@ -37,8 +38,8 @@ DATA = {
     ],
 }
 TOKENIZER = {
-    "bpe": ["tokenizer.vocab_size=420"],
-    "unigram": ["tokenizer.vocab_size=320"],
+    "bpe": ["tokenizer.vocab_size=340"],
+    "unigram": ["tokenizer.vocab_size=340"],
     "own": ["tokenizer.model_file=../own.model"],
 }
 
@@ -61,12 +62,11 @@ CHOICES = {
     "metric": [f"[{name}]" for name in of_group("metric") if name != "comet"],  # which would be fetched
     "callbacks": ["[]", *(f"[{name}]" for name in of_group("callbacks"))],
     "logger": ["[]", *(f"[{name}]" for name in of_group("logger"))],
-    "strategy": ["cpu", "single_gpu"],
+    "strategy": ["cpu", *(["single_gpu"] if torch.cuda.is_available() else [])],
     "strategy.workers": ["0", "1"],
     "batch.accumulate": ["1", "2"],
     "checkpoint.monitor": ["loss", "bleu"],
     "checkpoint.average": ["1", "2"],
-    "suite_items": ["0", "2"],
     "test": ["true", "false"],
 }
 
@@ -92,17 +92,18 @@ def choices(draw: random.Random) -> Iterator[dict[str, str]]:
 
 
 def changes(overrides: list[str], draw: random.Random) -> list[str]:
-    """Up to three numbers and truth values of a configuration, changed within reason."""
+    """Up to two numbers and truth values of a configuration, changed within reason."""
     config = compose_train(*overrides)
     changed = []
-    for key in draw.sample(sorted(leaves(config)), draw.randrange(4)):
+    for key in draw.sample(sorted(leaves(config)), draw.randrange(3)):
         value = OmegaConf.select(config, key, throw_on_resolution_failure=False)
         if key.startswith(("budget", "data", "study", "scale", "strategy", "hydra", "tokenizer.vocab_size")):
             continue
         if isinstance(value, bool):
             changed.append(f"{key}={str(not value).lower()}")
         elif isinstance(value, int | float):
-            changed.append(f"{key}={draw.choice([0, 1, value * 2, value // 2, value / 2])}")
+            less = value // 2 if isinstance(value, int) else value / 2
+            changed.append(f"{key}={draw.choice([1, value * 2, less])}")
     return changed
 
 
@@ -112,7 +113,7 @@ def chosen() -> list[dict[str, str]]:
 
 
 def overrides_of(number: int) -> list[str]:
-    """The whole command line of a configuration."""
+    """The whole command line of a configuration. Most train, since most options go together."""
     choice = chosen()[number]
     further = [*DATA[choice["data"]], *TOKENIZER.get(choice["tokenizer"], [])]
     overrides = [*SMALL, *(f"{key}={value}" for key, value in choice.items() if value != NONE), *further]
@@ -125,6 +126,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sentencepiece.SentencePieceTrainer.train(
         input=folder / "train.en", model_prefix=str(folder / "own"), vocab_size=30, model_type="bpe", minloglevel=2,
         pad_id=0, unk_id=1, bos_id=2, eos_id=3, hard_vocab_limit=False,
+        control_symbols=["<en>", "<fr>"],
     )  # fmt: skip
     return folder
 
@@ -160,6 +162,7 @@ def test_two_of_them(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.faults
 @pytest.mark.parametrize("part", range(PARTS))
 def test_all_of_them(part: int, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, trained = wrong(place, range(part, COUNT, PARTS), monkeypatch)
+    numbers = range(part, COUNT, PARTS)
+    found, trained = wrong(place, numbers, monkeypatch)
     assert not found
-    assert trained
+    assert trained > len(numbers) / 3
