@@ -52,7 +52,7 @@ def test_a_key_that_another_run_of_the_command_line_uses_is_no_mistake() -> None
     register_settings_of(SPLIT)
     found = arms_of("evaluate", ["-m", "run=runs/x", "split=validation,suites", "suite_items=9"])
     assert found is not None
-    assert compose_command("evaluate", [], tolerated=found[1][0]).suite_items == 9
+    assert compose_command("evaluate", [], inherited=found[1][0]).suite_items == 9
     with pytest.raises(UserError, match=r"suite_items=9 has no effect here: it is for split=suites; leave it out\."):
         arms_of("evaluate", ["-m", "run=runs/x", "split=validation,test", "suite_items=9"])
     with pytest.raises(UserError, match="suite_items=9 has no effect"):

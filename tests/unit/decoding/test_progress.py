@@ -18,7 +18,7 @@ from triptych.decoding.search import Search
 
 MODEL = build_model("model=rnn_none")
 SEARCH = Search(
-    beam_size=2, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=5, min_length=8, stop="exact", n_best=1
+    beam_size=2, length_penalty=0.0, max_length_ratio=1.0, max_length_extra=5, min_length=6, stop="exact", n_best=1
 )
 
 
