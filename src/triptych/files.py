@@ -146,7 +146,8 @@ def replacing(path: Path) -> Iterator[Path]:
         with naming(path, temporary):
             yield temporary
         try:
-            os.replace(temporary, path)
+            with naming(path, temporary):
+                os.replace(temporary, path)
         except OSError:
             if not (temporary.is_dir() and path.is_dir()):
                 raise

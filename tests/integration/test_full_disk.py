@@ -36,6 +36,15 @@ def test_an_error_without_a_name_gets_that_of_the_place(tmp_path: Path) -> None:
     assert said == f"{place / 'inner'}: no space left on device; make room there, or give another place."
 
 
+def test_a_folder_in_the_place_of_a_file_is_named_itself(tmp_path: Path) -> None:
+    """The name of the temporary file beside it was said."""
+    (tmp_path / "result.json").mkdir()
+    with pytest.raises(OSError, match=r"result\.json") as refused, replacing(tmp_path / "result.json") as beside:
+        beside.write_text("{}")
+    assert refused.value.filename == str(tmp_path / "result.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
 def test_an_error_that_is_of_no_disk_keeps_what_it_says(tmp_path: Path) -> None:
     with pytest.raises(ConnectionRefusedError) as refused, replacing(tmp_path / "x"):
         raise ConnectionRefusedError(111, "Connection refused")

@@ -164,7 +164,9 @@ def find_damage(path: Path) -> str | None:
     try:
         with ZipFile(path) as archive:
             bad = archive.testzip()
-    except (BadZipFile, EOFError, OSError, ValueError, NotImplementedError) as error:
+    except OSError as error:
+        return error.strerror or str(error)
+    except (BadZipFile, EOFError, ValueError, NotImplementedError) as error:
         return str(error)
     if bad is not None:
         return f"the checksum of {bad} is wrong"
