@@ -15,7 +15,7 @@ from conftest import triptych
 
 from triptych.config.catalog import KINDS
 from triptych.config.conf_folder import conf_dir
-from triptych.config.next_step import after_export, after_list, has_attention
+from triptych.config.next_step import after_export, after_list, after_translating, has_attention
 
 SENTENCE = 'The cat sees the dog\'s "house", or $3 [not].'
 
@@ -54,6 +54,12 @@ def test_from_training_to_attention(home: Path) -> None:
     assert words[:3] == ["triptych", "attend", "run=my runs/tiny"]
     words = following("evaluate", "hypothesis=talk.fr", "reference=talk.fr", cwd=home)
     assert words == ["triptych", "list", "metrics"]
+
+
+def test_a_line_of_thousands_of_words_is_not_repeated() -> None:
+    run = "demo:rnn_bahdanau"
+    assert after_translating(run, "A cat. " * 3000) == ["triptych", "serve", f"run={run}"]
+    assert after_translating(run, "A cat.") == ["triptych", "attend", f"run={run}", "A cat."]
 
 
 @pytest.mark.slow

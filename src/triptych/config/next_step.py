@@ -11,6 +11,8 @@ from triptych.config.catalog import options_of
 
 LOADS = "import ctranslate2; print(ctranslate2.Translator({!r}))"
 """Python code that loads what was exported for CTranslate2."""
+LONGEST = 500
+"""Most characters of a sentence that is shown: no page of attention shows more at a glance."""
 LISTED = ("metric", "callbacks", "logger")
 """Groups of which several options are chosen at a time."""
 
@@ -31,14 +33,14 @@ def after_forecast(arguments: Sequence[str]) -> list[str]:
 
 
 def after_translating(run: str, sentence: str | None, *given: str) -> list[str]:
-    """Look at the attention over a sentence; or, of a model without attention, translate in a browser.
+    """Look at the attention over a sentence; or, of a model without attention or for a long one, translate in a browser.
 
     Args:
         run: folder of a run, several as ``[A,B]``, or ``demo:NAME``.
         sentence: source; None if there is none.
         given: overrides of ``triptych attend``, such as the direction.
     """
-    if not sentence or not has_attention(run):
+    if not sentence or len(sentence) > LONGEST or not has_attention(run):
         return _command("serve", f"run={run}")
     return _command("attend", f"run={run}", *given, sentence)
 
