@@ -33,7 +33,7 @@ def after_forecast(arguments: Sequence[str]) -> list[str]:
 
 
 def after_translating(run: str, sentence: str | None, *given: str) -> list[str]:
-    """Look at the attention over a sentence; or, of a model without attention or for a long one, translate in a browser.
+    """Look at the attention over a sentence; without attention, or over a long one, translate in a browser.
 
     Args:
         run: folder of a run, several as ``[A,B]``, or ``demo:NAME``.
