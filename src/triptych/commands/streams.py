@@ -30,7 +30,7 @@ def prepare() -> None:
             os.fstat(number)
         except OSError:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            if name:  # a closed standard input stays None, by which commands know that there is no text
+            if name:  # standard input stays None if it is closed: commands look for that
                 setattr(sys, name, _Closed(io.FileIO(number, "w", closefd=False), encoding="utf-8", write_through=True))
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", dict)(errors="replace")  # a stream of a program that imports this may lack it
