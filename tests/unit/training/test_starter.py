@@ -21,6 +21,13 @@ starter.end_with_starter()
 print("watches", flush=True)
 time.sleep(60)
 """
+LATE_RANK = f"""
+import os, sys, time
+starter = os.getppid()
+print("waits", flush=True)
+while os.getppid() == starter:
+    time.sleep(0.01)
+{RANK}"""
 FIRST = """
 import os, subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", sys.argv[1]], env={**os.environ, sys.argv[2]: str(os.getpid())})
@@ -33,6 +40,18 @@ def test_a_rank_ends_after_its_starter_was_killed() -> None:
         assert first.stdout is not None
         assert first.stdout.readline() == b"watches\n"
         first.kill()
+        assert select.select([first.stdout], [], [], 10)[0], "the rank still keeps the pipe"
+        assert first.stdout.read() == b""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux, to tell an ended process from a running one")
+def test_a_rank_that_imports_libraries_while_its_starter_is_killed_ends_too() -> None:
+    """It stayed for as long as nobody had asked how the starter had ended."""
+    with subprocess.Popen([sys.executable, "-c", FIRST, LATE_RANK, STARTER], stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"waits\n"
+        first.kill()  # and not waited for, until the rank has ended
+        assert first.stdout.readline() == b"watches\n"
         assert select.select([first.stdout], [], [], 10)[0], "the rank still keeps the pipe"
         assert first.stdout.read() == b""
 
@@ -50,8 +69,11 @@ def test_the_processes_of_a_rank_are_no_ranks(monkeypatch: pytest.MonkeyPatch) -
     assert STARTER not in os.environ
 
 
-def test_a_rank_behind_a_wrapper_stays_while_its_starter_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_pidfd", [True, False])
+def test_a_rank_behind_a_wrapper_stays_while_its_starter_runs(has_pidfd: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was taken for one whose starter had ended."""
+    if not has_pidfd:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
     monkeypatch.setattr(starter, "INTERVAL", 0.01)
     monkeypatch.setattr(starter, "GRACE", 0)
     ended = threading.Event()
