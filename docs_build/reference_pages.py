@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
+from docs_build import command_pages
 from docs_build.conf_files import Choice, ConfFile, conf_file, conf_files, options
 from docs_build.reference import Row, rows, schemas
 from docs_build.repository import ROOT
@@ -27,7 +28,8 @@ def pages() -> dict[str, str]:
     groups = list(dict.fromkeys(file.group for file in conf_files() if file.group))
     made = {f"reference/{name}.md": _command_page(conf_file(name)) for name in schemas()}
     made |= {_path(group): _group_page(group) for group in groups if group not in ("experiment", "arm")}
-    return {"reference/README.md": _overview(groups), **made, _path("experiment"): _studies(), _path("arm"): _arms()}
+    made |= {_path("experiment"): _studies(), _path("arm"): _arms()}
+    return {"reference/README.md": _overview(groups), "reference/commands.md": command_pages.page(), **made}
 
 
 def _path(group: str) -> str:
@@ -42,7 +44,8 @@ def _link(group: str) -> str:
 def _overview(groups: list[str]) -> str:
     lines = [INTRODUCTION, "## Commands\n"]
     lines += [f"- [`triptych {name}`]({name}.md): {conf_file(name).summary}" for name in schemas()]
-    lines += ["\n`triptych forecast` has the keys of `triptych train`.\n", "## Groups\n"]
+    others = "[The other commands](commands.md) have no keys of their own"
+    lines += [f"\n{others}; `triptych forecast` takes those of `triptych train`.\n", "## Groups\n"]
     lines += [
         "`GROUP=OPTION` on a command line chooses a file of `conf/GROUP/`.\n",
         "| group | options |",

@@ -14,6 +14,7 @@ from conftest import ROOT
 
 from docs_build import allowed, constructors, reference, reference_pages
 from docs_build.conf_files import conf_file
+from triptych.commands.cli import COMMANDS
 from triptych.config import schema
 
 CONF = ROOT / "conf"
@@ -140,3 +141,12 @@ def test_a_docstring_entry_for_several_arguments_describes_each() -> None:
 
 def test_checks_of_parts_that_a_constructor_builds_count_as_its_own() -> None:
     assert allowed.of_arguments("triptych.models.rnn.RNN")["attention"] == "none, bahdanau, luong"
+
+
+def test_the_page_of_the_command_line_has_every_command() -> None:
+    page = reference_pages.pages()["reference/commands.md"]
+    parts = dict(re.findall(r"^## triptych (\w+)\n\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    assert list(parts) == list(COMMANDS)
+    assert "--keep ARCHIVE" in parts["report"]
+    assert "--measure N" in parts["forecast"]
+    assert "[Its keys](train.md)" in parts["train"]
