@@ -1,4 +1,4 @@
-"""The page of the command line: what each command that has no keys of its own says with ``--help``."""
+"""The page of the command line: what each command without a page of its keys says with ``--help``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from triptych.commands.cli import COMMANDS
 
 INTRODUCTION = """# Command line
 
-`triptych COMMAND --help` prints what stands here.
+`triptych COMMAND --help` prints the same in a terminal, with the keys of a command that has any.
 """
 
 

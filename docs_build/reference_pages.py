@@ -44,8 +44,7 @@ def _link(group: str) -> str:
 def _overview(groups: list[str]) -> str:
     lines = [INTRODUCTION, "## Commands\n"]
     lines += [f"- [`triptych {name}`]({name}.md): {conf_file(name).summary}" for name in schemas()]
-    others = "[The other commands](commands.md) have no keys of their own"
-    lines += [f"\n{others}; `triptych forecast` takes those of `triptych train`.\n", "## Groups\n"]
+    lines += ["\n[The other commands](commands.md) have no file in `conf/`.\n", "## Groups\n"]
     lines += [
         "`GROUP=OPTION` on a command line chooses a file of `conf/GROUP/`.\n",
         "| group | options |",
