@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from triptych.config.arguments import checked
-from triptych.config.composition import arms_of, compose_command, compose_run, sweep_of
+from triptych.config.composition import arms_of, compose_command, compose_run, quoted_text, sweep_of
 from triptych.config.explanations import explained
 from triptych.config.search_path import with_own_folders
 from triptych.data.contrast import SUITES
@@ -189,7 +189,7 @@ def _configured(
     That is the one given, with its model if it is loaded, unless an override names another run, checkpoint or device.
     """
     paths = {**files, "run": run.folder if isinstance(run, Run) else run}
-    given = [f"{key}={str(path)!r}" for key, path in paths.items() if path is not None]
+    given = [quoted_text(key, str(path)) for key, path in paths.items() if path is not None]
     of_run: list[str] = []  # which the caller has not given to this function
     if isinstance(run, Run):
         of_run = [f"checkpoint={run.checkpoint}", f"device={run.device}", f"trust=[{','.join(run.trusted)}]"]

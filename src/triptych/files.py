@@ -20,6 +20,8 @@ from triptych.errors import UserError
 
 OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 """What a write says that fails because of its disk, and not because of its name."""
+STREAMS = {"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}
+"""Names of the streams that every process has, and their numbers."""
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 """What a file system says that keeps no locks, as NFS without its lock service."""
 
@@ -159,14 +161,27 @@ def replacing(path: Path) -> Iterator[Path]:
 def writing(path: Path) -> Iterator[BinaryIO]:
     """Give a file that appears under its name once it is complete. What is written to ``NAME.gz`` is compressed.
 
-    A device or a pipe is written to directly, and a link leads to the file that it names.
+    A device or a pipe is written to directly, and a link leads to the file that it names. An open stream, such as
+    ``/dev/stdout``, goes on where it is: opened anew, the file behind it would be emptied.
     """
     if path.is_relative_to("/dev") or (path.exists() and not path.is_file()):
-        with naming(path), path.open("wb") as file, _compressing(file, path) as text:
+        with naming(path), _open_device(path) as file, _compressing(file, path) as text:
             yield text
         return
     with replacing(path.resolve()) as beside, beside.open("wb") as file, _compressing(file, path) as text:
         yield text
+
+
+def _open_device(path: Path) -> BinaryIO:
+    """Open a device or a pipe to write to, or a stream of this process by another number."""
+    number = STREAMS.get(str(path), str(path).removeprefix("/dev/fd/"))
+    if not number.isdigit():
+        return path.open("wb")
+    try:
+        return os.fdopen(os.dup(int(number)), "wb")
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def _compressing(file: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:

@@ -129,7 +129,7 @@ def test_archives_below_a_folder_are_reported(sweep: Path, archive: Path) -> Non
     text = (root / "report.md").read_text()
     assert "(one/runs.jsonl#L1)" in text
     assert "Sweeps lie below this folder (one, two)" in text
-    assert len(find_runs(root)) == 6
+    assert [run.id for run in find_runs(root)] == [f"one/{run.id}" for run in find_runs(archive)], "copies count once"
 
 
 def test_every_run_of_an_archive_leads_to_its_line(archive: Path) -> None:
@@ -268,6 +268,27 @@ def test_log_likelihoods_of_sentences_are_kept(sweep: Path) -> None:
     again = home.with_name("again")
     main([str(home), "--keep", str(again)])
     assert read_sentences(again) == read_sentences(home)
+
+
+def test_changed_curves_are_found(archive: Path) -> None:
+    """They decide what is said of convergence."""
+    path = archive / "curves.csv"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    main([str(archive)])
+    path.write_text(path.read_text().replace("12.5", "13.5"))
+    with pytest.raises(UserError, match=r"curves\.csv has changed since it was written; restore it"):
+        main([str(archive)])
+
+
+def test_an_archive_is_written_where_a_link_leads(sweep: Path) -> None:
+    place, link = sweep.parent / "place", sweep.parent / "link"
+    place.mkdir()
+    link.symlink_to(place)
+    for _ in range(2):
+        main([str(sweep), "--keep", str(link)])
+        assert link.is_symlink()
+        assert (place / "archive.json").is_file()
+    assert {path.name for path in sweep.parent.iterdir()} == {sweep.name, "place", "link"}
 
 
 def test_changed_log_likelihoods_are_found(sweep: Path) -> None:

@@ -15,6 +15,8 @@ from triptych.evaluation.metrics import ChrF
 from triptych.evaluation.moses_bleu import MosesBleu
 from triptych.reports.build import report
 from triptych.reports.comparability import SEARCH
+from triptych.runs.digests import with_digests
+from triptych.runs.folder import RunFolder, write_json
 
 
 def test_arms_of_several_studies_are_refused(tmp_path: Path) -> None:
@@ -251,6 +253,66 @@ def test_sources_and_references_that_were_changed_are_refused(tmp_path: Path) ->
     path.write_text(path.read_text().replace("old", "new"))
     with pytest.raises(UserError, match=r"tampered with: test\.toy\.text is .*, and its sources and references are "):
         main([str(tmp_path)])
+
+
+def sealed(run: Path) -> None:
+    """Give a made run the digests that a trained one has."""
+    result = json.loads((run / "result.json").read_text())
+    write_json(run / "result.json", with_digests(result, RunFolder(run)))
+
+
+def test_log_likelihoods_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    """They passed: NaN differs from nothing by more than anything."""
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=spoilt(0.2), nats=[2.5] * 30)
+    path = run / "translations" / "toy.nats.txt"
+    path.write_text(path.read_text().replace("2.5000", "nan", 1))
+    with pytest.raises(UserError, match=r"tampered with: test\.toy\.nats_per_sentence is 2\.5, and .* give nan"):
+        main([str(tmp_path)])
+
+
+@pytest.mark.parametrize("name", ["toy.nats.txt", "toy.txt", "toy.ref.txt"])
+def test_lines_in_another_order_are_refused(tmp_path: Path, name: str) -> None:
+    """The mean of the log-likelihoods stays, and so may BLEU; the intervals change."""
+    run = make_run(tmp_path, "model=rnn-0123abcd", lines=["A cat."] * 29 + ["A dog."], nats=[*map(float, range(30))])
+    sealed(run)
+    main([str(tmp_path)])
+    path = run / "translations" / name
+    before = path.read_text()
+    path.write_bytes(before.replace("\n", "\r\n").encode() if name == "toy.nats.txt" else before.encode())
+    main([str(tmp_path)])
+    path.write_text("".join(sorted(before.splitlines(keepends=True), reverse=True)))
+    with pytest.raises(UserError, match=r"has changed since it was written: its translations/toy|tampered"):
+        main([str(tmp_path)])
+
+
+def test_a_study_that_was_edited_after_the_training_is_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd", study={"name": "mine", "margin": None})
+    sealed(run)
+    main([str(tmp_path)])
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("margin: null", "margin: 100"))
+    with pytest.raises(UserError, match=r"has changed since .*: the study in its config\.yaml is not the one"):
+        main([str(tmp_path)])
+
+
+def test_studies_that_differ_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    make_run(tmp_path, "model=rnn-00000001", study={"name": "mine", "margin": None, "deviations": ["a"]})
+    make_run(tmp_path, "model=transformer-00000002", study={"name": "mine", "margin": 100, "deviations": ["b"]})
+    main([str(tmp_path)])
+    assert "study.margin differs between the runs; the report goes by that of the first." in caplog.text
+
+
+@pytest.mark.parametrize(("sources", "rows"), [(("aaaa", "bbbb"), 2), (("aaaa", "aaaa"), 1)])
+def test_runs_that_began_with_other_weights_are_other_arms(tmp_path: Path, sources: tuple[str, str], rows: int) -> None:
+    """The path was compared, and not the run that lay there."""
+    for seed, source in enumerate(sources, 1):
+        run = make_run(tmp_path, f"init=base{seed},seed={seed}-0000000{seed}", seed)
+        config = run / "config.yaml"
+        config.write_text(
+            re.sub(r"(?m)^recipe:\n(- .*\n)*", "", config.read_text()) + f"init: runs/base{seed * (rows == 1)}\n"
+        )
+        change(run, "init", to={"run": "base", "training_hash": source, "checkpoint": "best"})
+    assert len(report(tmp_path).table) == rows
 
 
 CHRF = {"_target_": "triptych.evaluation.metrics.ChrF", "char_order": 6, "word_order": 2, "beta": 3, "lowercase": True}

@@ -24,7 +24,7 @@ from triptych.contract.vocabulary import EOS
 from triptych.data.directions import Direction
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
-from triptych.files import replacing
+from triptych.files import replacing, require_output
 from triptych.layers.ablation import ablate_heads
 
 FRAME_HEIGHT = 760
@@ -214,11 +214,17 @@ class Attention(Sequence[AttentionMap]):
         return build_page([one.content() for one in columns], titles | {k: k for k in found if k not in titles})
 
     def write(self, path: str | PathLike[str], *beside: Attention) -> Path:
-        """Write the page, and return its path; arguments as of ``html``."""
+        """Write the page, and return its path; arguments as of ``html``.
+
+        Raises:
+            UserError: nothing to draw, or a path where no file can be written.
+        """
+        place = Path(path).expanduser()
+        require_output(str(path), {})
         page = self.html(*beside)
-        with replacing(Path(path).expanduser()) as temporary:
+        with replacing(place) as temporary:
             temporary.write_text(page, encoding="utf-8")
-        return Path(path).expanduser()
+        return place
 
     def beside(self, *others: Attention) -> AttentionPage:
         """Return the page with other models' attention over as many pairs beside this one, for notebooks.

@@ -33,7 +33,18 @@ from triptych.runs.stored_config import read_config
 MULTIRUN = ("-m", "--multirun")
 SWEEP_KEYS = ("experiment=", "hydra.mode=")
 """Beginnings of the overrides that can make a command line a sweep without ``-m``."""
-PATHS = ("run", "init", "input", "reference", "hypothesis", "output", "cache", "data.dir", "tokenizer.model_file")
+PATHS = (
+    "run",
+    "init",
+    "input",
+    "reference",
+    "hypothesis",
+    "output",
+    "cache",
+    "data.dir",
+    "tokenizer.model_file",
+    "tokenizer.tgt_model_file",
+)
 """Keys whose values are paths, whatever characters are in them."""
 NAMED = ("model", "data")
 """Groups whose chosen option names a run."""
@@ -219,20 +230,24 @@ def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | N
 def quoted(override: str) -> str:
     """Put each path of ``PATHS`` into quotes, without which Hydra refuses ``=``, quotes and letters such as é in it.
 
-    Commas separate paths.
+    Commas separate paths, and ``${…}`` is Hydra's.
     """
     key, equals, value = override.partition("=")
     if not equals or key not in PATHS or value in ("", "null") or {value[0], value[-1]} & {"'", '"'} or "'," in value:
         return override
     if value[0] == "[":
-        return f"{key}=[{','.join(repr(path.strip()) for path in value.strip('[]').split(','))}]"
-    return f"{key}={','.join(repr(path) for path in value.split(','))}"
+        return f"{key}=[{','.join(_in_quotes(path.strip()) for path in value.strip('[]').split(','))}]"
+    return f"{key}={','.join(map(_in_quotes, value.split(',')))}"
 
 
 def quoted_text(key: str, text: str) -> str:
     """Return the override that sets a key to any text, with what Hydra and OmegaConf would take for their own."""
     escaped = re.sub(r"(\\*)\$\{", lambda found: 2 * found[1] + r"\${", text)
-    return f"{key}={QuotedString(escaped, Quote.single).with_quotes()}"
+    return f"{key}={_in_quotes(escaped)}"
+
+
+def _in_quotes(text: str) -> str:
+    return str(QuotedString(text, Quote.single).with_quotes())
 
 
 @contextmanager

@@ -95,10 +95,15 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
     if found := re.search(
         r"(?:token recognition error|no viable alternative|LexerNoViableAlt|mismatched input|extraneous input).*", text
     ):
-        given = next((one for one in overrides if not one.isascii() or set(one) & set("'\"()[]{}")), "the command line")
-        key = given.partition("=")[0]
+        said = found[0].splitlines()[0]
+        named = [one for one in overrides if said.endswith(f": {one}")]  # Hydra does not always name it
+        odd = [one for one in overrides if not one.isascii() or set(one) & set("'\"()[]{}")]
+        given = next(iter([*named, *odd]), "the command line")
+        key, equals, _ = given.partition("=")
+        if named and not equals:
+            return f"{given} has no =; {word_alone(given, command, config_folders())}"
         return (
-            f"{given} cannot be read ({one_line(found[0].splitlines()[0])}); put a value with such characters into two "
+            f"{given} cannot be read ({one_line(said)}); put a value with such characters into two "
             f"pairs of quotes: '{key}=\"…\"'."
         )
     if found := re.search(r"Could not override '([^']+)'", text):

@@ -45,8 +45,7 @@ def decode(
     Raises:
         UserError: ``search_tokens`` is less than 1.
     """
-    if search_tokens < 1:
-        raise UserError(f"search_tokens={search_tokens} is not allowed: give an integer of at least 1.")
+    require_search_tokens(search_tokens)
     tags = [LanguageTags()] * len(sources) if tags is None else tags
     results: list[list[Hypothesis]] = [[] for _ in sources]
     lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
@@ -63,3 +62,9 @@ def decode(
         if progress:
             progress.finish(len(rows))
     return results
+
+
+def require_search_tokens(search_tokens: int) -> None:
+    """Raise ``UserError`` unless a batch may have a token."""
+    if search_tokens < 1:
+        raise UserError(f"search_tokens={search_tokens} is not allowed: give an integer of at least 1.")

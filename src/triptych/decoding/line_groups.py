@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import select
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ _BLOCK_BYTES = 2**16
 
 def groups_of_stream(stream: BinaryIO, name: str = "standard input") -> Iterator[list[str]]:
     """Yield stripped lines of UTF-8 text as they arrive: wait for a line, and take along what is there already.
+
+    A byte order mark before the first line is no part of it, as in a file.
 
     Args:
         stream: read by ``read1``, so that nothing waits for a full buffer.
@@ -45,6 +48,8 @@ def groups_of_stream(stream: BinaryIO, name: str = "standard input") -> Iterator
         group = []
         for line in lines:
             number += 1
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             try:
                 group.append(line.decode().strip())
             except UnicodeDecodeError as error:

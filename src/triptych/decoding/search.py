@@ -92,7 +92,12 @@ class Search:
         return self.length_penalty == TUNED
 
     def with_length_penalty(self, length_penalty: float) -> Search:
-        """Return the same search with another length penalty."""
+        """Return the same search with another length penalty.
+
+        Raises:
+            UserError: it is negative or no number.
+        """
+        _require("length_penalty", length_penalty, _is_non_negative(length_penalty), "a number of at least 0")
         other = copy.copy(self)
         other.length_penalty = length_penalty
         return other

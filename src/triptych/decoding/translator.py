@@ -15,7 +15,7 @@ from triptych.contract.vocabulary import LanguageTags
 from triptych.data.batching import plan_sorted
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
-from triptych.decoding.batches import decode
+from triptych.decoding.batches import decode, require_search_tokens
 from triptych.decoding.beams import Hypothesis
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search, evaluation_mode
@@ -132,6 +132,7 @@ class Translator:
         Raises:
             UserError: an empty line, or a value outside its allowed range.
         """
+        (line,) = _as_list([line])
         if not line.strip():
             raise UserError("the line is empty, and has no search; give a sentence.")
         search = self.search if length_penalty is None else self.search.with_length_penalty(length_penalty)
@@ -153,7 +154,8 @@ class Translator:
         """Return log p(target | source) of each pair in nats, including ``</s>``.
 
         Raises:
-            UserError: the numbers of sources and targets differ, or one of them is a string instead of a list.
+            UserError: the numbers of sources and targets differ, one of them is a string instead of a list, or
+                ``search_tokens`` is less than 1.
         """
         return self.score_ids(*self._encode_pairs(src, tgt), search_tokens, direction)
 
@@ -168,8 +170,9 @@ class Translator:
         """Return log p(target | source) of each pair in nats, including ``</s>``, given ids without special ids.
 
         Raises:
-            UserError: a probability is no number.
+            UserError: a probability is no number, or ``search_tokens`` is less than 1.
         """
+        require_search_tokens(search_tokens)
         lengths = np.array([[len(s) + 1, len(t) + 2] for s, t in zip(sources, targets, strict=True)]).reshape(-1, 2)
         scores, progress = np.empty(len(sources)), Progress("scoring", len(sources))
         for rows in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):

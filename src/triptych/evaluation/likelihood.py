@@ -10,9 +10,7 @@ from itertools import islice
 from triptych.data.corpus import Corpus
 from triptych.data.pairs import Pairs, Section
 from triptych.decoding.translator import Translator
-
-DECIMALS = 4
-"""Decimals of a stored value in nats. Means are computed of the stored values, so that they can be checked."""
+from triptych.evaluation.mean_nats import DECIMALS
 
 
 def split_loss(translator: Translator, corpus: Corpus, split: str, search_tokens: int) -> dict[str, float | None]:

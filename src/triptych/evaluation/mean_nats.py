@@ -1,8 +1,16 @@
-"""Means of the likelihood of references. Apart from its computation, so that a report need not import torch."""
+"""The likelihood of references, as files hold it, and its means. Apart from its computation, which imports torch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+DECIMALS = 4
+"""Decimals of a stored value in nats. Means are computed of the stored values, so that they can be checked."""
+
+
+def nats_lines(nats: Sequence[float]) -> list[str]:
+    """Return the negative log-likelihoods of sentences as the lines of a file, which read as the same numbers."""
+    return [f"{value:.{DECIMALS}f}" for value in nats]
 
 
 def mean_nats(nats: Sequence[float] | None, references: Sequence[str]) -> dict[str, float | None]:

@@ -18,8 +18,8 @@ from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.evaluation.bleu_variants import bleu_by_length, sentence_bleu_pieces
 from triptych.evaluation.length_penalty import COMMON_PENALTY, ChosenSearch
-from triptych.evaluation.likelihood import DECIMALS, sentence_nats
-from triptych.evaluation.mean_nats import mean_nats
+from triptych.evaluation.likelihood import sentence_nats
+from triptych.evaluation.mean_nats import mean_nats, nats_lines
 from triptych.evaluation.metrics import Metric, for_languages, score_corpus
 from triptych.evaluation.outputs import repetition_rate
 from triptych.evaluation.translation import translate_sections
@@ -227,5 +227,5 @@ def write_evaluation(evaluation: Evaluation, folder: Path, name: str) -> None:
     write_lines(folder / f"{name}.ref.txt", evaluation.references)
     write_lines(folder / f"{name}.src.txt", evaluation.sources)
     if evaluation.nats is not None:
-        write_lines(folder / f"{name}.nats.txt", [f"{nats:.{DECIMALS}f}" for nats in evaluation.nats])
+        write_lines(folder / f"{name}.nats.txt", nats_lines(evaluation.nats))
     write_json(folder / f"{name}.json", evaluation.scores)

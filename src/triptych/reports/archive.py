@@ -29,6 +29,7 @@ import pandas as pd
 import triptych
 from triptych.errors import UserError
 from triptych.reports.stored_run import StoredRun, TranslatedText
+from triptych.runs.digests import text_checksum
 from triptych.runs.result_file import check_result
 from triptych.sweeps.arms import Arm
 
@@ -117,8 +118,11 @@ class Archive:
     @cached_property
     def curves(self) -> pd.DataFrame:
         """The metrics of all runs as strings, with the name of the run in the column ``run``."""
+        path = self.folder / CURVES_FILE
         try:
-            return pd.read_csv(self.folder / CURVES_FILE, dtype=str, keep_default_na=False)
+            if text_checksum(path) != self._header.get("checksums", {}).get(CURVES_FILE, text_checksum(path)):
+                raise UserError(f"{path} has changed since it was written; {ADVICE}.")
+            return pd.read_csv(path, dtype=str, keep_default_na=False)
         except FileNotFoundError:
             return pd.DataFrame({"run": []})
         except (OSError, ValueError) as error:

@@ -24,6 +24,7 @@ from triptych.reports.archive import (
     text_file,
 )
 from triptych.reports.stored_run import StoredRun, TranslatedText, test_sets
+from triptych.runs.digests import text_checksum
 from triptych.runs.identity import display_overrides
 from triptych.runs.measured_speeds import SPEEDS_FILE
 from triptych.sweeps.arms import Arm
@@ -56,15 +57,15 @@ def write_archive(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], 
                 f"{home} holds a run that {folder} does not have ({min(others)}); delete it, or give another folder."
             )
     ordered = _in_order(arms, runs)
-    with replacing(home) as beside:
+    with replacing(theirs) as beside:  # where a link leads
         (beside / "translations").mkdir(parents=True)
         _write_files(beside, arms, ordered)
         for place in (home, folder):  # of a sweep, or measured later for what is kept
             if (place / SPEEDS_FILE).is_file():
                 shutil.copyfile(place / SPEEDS_FILE, beside / SPEEDS_FILE)
         aside = beside.with_name(f"{beside.name}.old")
-        if home.exists():
-            home.rename(aside)
+        if theirs.exists():
+            theirs.rename(aside)
     if aside.exists():
         shutil.rmtree(aside)
 
@@ -109,6 +110,7 @@ def _write_files(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -
         "version": triptych.__version__,
         "arms": [_stored_arm(arm) for arm in arms],
         "files": files,
+        "checksums": {name: text_checksum(folder / name) for name in files if name == CURVES_FILE},
     }
     (folder / ARCHIVE_FILE).write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

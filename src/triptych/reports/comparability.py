@@ -198,7 +198,7 @@ def _contradiction(run: StoredRun, test_set: str, text: TranslatedText) -> str |
                 f"test.{test_set}.{name}_signature is {signature}, and sacreBLEU's for these settings is "
                 f"{found.signature}"
             )
-        if abs(found.score - stored) > TOLERANCE:
+        if not abs(found.score - stored) <= TOLERANCE:
             return f"test.{test_set}.{name} is {stored:.6g}, and its translations score {found.score:.6g}"
         if (details := scores.get(f"{name}_details")) and not _agree(details, found.details):
             return f"test.{test_set}.{name}_details are {details}, and those of its translations {dict(found.details)}"
@@ -222,6 +222,6 @@ def _contradicting_nats(run: StoredRun, test_set: str, text: TranslatedText) -> 
         return f"{test_set} has {len(nats):,} log-likelihoods for {len(text.references):,} references"
     for key, mean in mean_nats(nats, text.references).items():
         stored = run.tests[test_set].get(key)
-        if stored is None or mean is None or abs(mean - stored) > TOLERANCE:
+        if stored is None or mean is None or not abs(mean - stored) <= TOLERANCE:  # no number compares with NaN
             return f"test.{test_set}.{key} is {stored}, and the log-likelihoods of its sentences give {mean:.6g}"
     return None

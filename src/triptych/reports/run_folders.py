@@ -17,7 +17,7 @@ import triptych
 from triptych.errors import UserError
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
-from triptych.runs.digests import KEY, METRICS, metrics_checksum
+from triptych.runs.digests import KEY, METRICS, text_checksum
 from triptych.runs.folder import FORMAT, RunFolder
 from triptych.runs.result_file import SCORE_AGAIN, TRAIN_AGAIN, read_checked
 from triptych.stored import ERRORS, DamagedFile, check_shape, read_json
@@ -76,7 +76,7 @@ class FolderRun(StoredRun):
         if not path.exists():  # as in a copy without what is large
             logger.warning("%s is gone: the report lacks the run's curve, and whether it converged.", path)
             return None
-        return None if metrics_checksum(path) == expected else f"its {METRICS} is not the one that was written"
+        return None if text_checksum(path) == expected else f"its {METRICS} is not the one that was written"
 
     def link(self, home: Path) -> str:
         return quote(Path(os.path.relpath(self.folder, home)).as_posix()) + "/"
@@ -127,20 +127,35 @@ def find_run_folders(folder: Path) -> list[FolderRun]:
     Raises:
         UserError: a run cannot be read, or was made by a version of triptych that stored runs otherwise.
     """
-    marked = {path.parent for name in (RUN_FILE, "result.json", "config.yaml") for path in visible_files(folder, name)}
+    files = (RUN_FILE, "result.json", "config.yaml")
+    marked = {home for home in visible_folders(folder) if any((home / name).is_file() for name in files)}
     # What a run's tools leave in the run's folder, such as a logger's config.yaml, is no run of its own.
     runs = {home for home in marked if (home / RUN_FILE).is_file()}
     return [_read_run(home, folder) for home in sorted(marked) if not runs.intersection(home.parents)]
 
 
-def visible_files(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files of a name at or below a folder.
+def visible_folders(folder: Path) -> Iterator[Path]:
+    """Yield a folder and those below it, each once. Links to folders elsewhere are followed.
 
     Hidden folders are skipped: they hold Hydra's own config, and what killed processes have left half-written.
+
+    Raises:
+        UserError: a folder cannot be read.
     """
-    for path in folder.rglob(name):
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            yield path
+    waiting, seen = [folder], set[Path]()
+    links: list[Path] = []
+    while waiting or links:
+        home = waiting.pop() if waiting else links.pop(0)  # what lies there itself keeps its own path
+        if (place := home.resolve()) in seen:
+            continue
+        seen.add(place)
+        yield home
+        try:
+            below = sorted(path for path in home.iterdir() if path.is_dir() and not path.name.startswith("."))
+        except PermissionError as error:
+            raise UserError(f"{home} cannot be read; make it readable, or report a folder without it.") from error
+        for path in below:
+            (links if path.is_symlink() else waiting).append(path)
 
 
 def _read_run(home: Path, root: Path) -> FolderRun:

@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 
 from triptych.errors import UserError
-from triptych.runs.digests import find_change
+from triptych.evaluation.mean_nats import nats_lines
+from triptych.runs.contents import with_contents
+from triptych.runs.digests import KEY, find_change, lines_checksum, text_name
 from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
 
 OTHER_SCORES = ("nats_per_sentence", "nats_per_word", "repetition_rate", "cut_share", "sentence_bleu_pieces")
@@ -44,6 +46,15 @@ class TranslatedText:
         if self.sources is None:
             return None
         return hashlib.sha256("\n".join([*self.sources, *self.references]).encode()).hexdigest()[:16]
+
+    def files(self, test_set: str) -> dict[str, Sequence[str]]:
+        """Return the lines of each file that the run wrote of this text, by the file's name."""
+        files: dict[str, Sequence[str]] = {f"{test_set}.txt": self.translations, f"{test_set}.ref.txt": self.references}
+        if self.sources is not None:
+            files[f"{test_set}.src.txt"] = self.sources
+        if "nats" in self.scores:
+            files[f"{test_set}.nats.txt"] = nats_lines(self.scores["nats"])
+        return files
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +88,16 @@ class StoredRun(ABC):
     @property
     def change(self) -> str | None:
         """What has changed of the run since it was written; None if nothing has, as far as its digests say."""
-        return find_change(self.result or {}, self.config)
+        return find_change(self.result or {}, self.config) or self._changed_text()
+
+    def _changed_text(self) -> str | None:
+        digests = (self.result or {}).get(KEY, {})
+        for test_set in self.tests:
+            text = self.text(test_set)
+            for file, lines in (text.files(test_set) if text else {}).items():
+                if digests.get(name := text_name(file)) not in (None, lines_checksum(lines)):
+                    return f"its {name} is not the one that was written"
+        return None
 
     @abstractmethod
     def link(self, home: Path) -> str:
@@ -139,11 +159,18 @@ class StoredRun(ABC):
         """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config."""
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
-        identifying = {key: value for key, value in self.config.items() if key not in NOT_IDENTIFYING}
+        config = with_contents(self.config, result)
+        identifying = {key: value for key, value in config.items() if key not in NOT_IDENTIFYING}
         text = {key: value for key, value in (self.config.get("data") or {}).items() if key not in DATA_LOCATION}
         model = result.get("model") if identifying else self.overrides
         recipe = _without_seed({**identifying, "data": text})
         return json.dumps([model, data, recipe], sort_keys=True, default=str)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies a finished run with its figures, wherever it lies."""
+        figures = {key: value for key, value in (self.result or {}).items() if key != KEY}
+        return hashlib.sha256(json.dumps([self.recipe, figures], sort_keys=True, default=str).encode()).hexdigest()
 
     def logged(self, *columns: str) -> list[pd.DataFrame]:
         """Return what was logged under some names: a table for each, with columns ``step`` (rising) and ``value``.

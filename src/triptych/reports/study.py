@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,8 @@ from triptych.reports.measures import LIKELIHOOD
 from triptych.reports.statistics.verdict import Expectation
 from triptych.reports.stored_run import StoredRun
 from triptych.sweeps.arms import Arm
+
+logger = logging.getLogger(__name__)
 
 VARIABLE = ("tokens", "search")
 """What a study may vary on purpose although a fair comparison would refuse it."""
@@ -113,6 +116,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     own = [node for node in nodes if node.get("name") == next(iter(names), None)]
     if names and not own:  # every run was adopted
         own = [present_node(name)]
+    _warn_of_several(own)
     varies = own[0].get("varies") or () if own else ()
     for what in varies:
         require_one_of(VARIABLE, "study", varies=what)
@@ -135,6 +139,15 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         equal=equal,
         stand_ins=stand_ins,
     )
+
+
+def _warn_of_several(nodes: Sequence[Mapping[str, Any]]) -> None:
+    """Warn that runs of one study declare different things; what they say of ``deviations`` is joined."""
+    keys = dict.fromkeys(key for node in nodes for key in node if key != "deviations")
+    differing = [key for key in keys if any(node.get(key) != nodes[0].get(key) for node in nodes)]
+    if differing:
+        named = " and ".join(f"study.{key}" for key in differing)
+        logger.warning("%s differs between the runs; the report goes by that of the first.", named)
 
 
 def present_node(name: str | None) -> dict[str, Any]:

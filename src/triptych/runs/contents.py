@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -32,6 +34,24 @@ def contents(config: DictConfig) -> dict[str, str]:
             found[key] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     if run := config.get(INIT):
         found[INIT] = read_record(source_run(run)).training_hash
+    return found
+
+
+def with_contents(config: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run's configuration with what its result says of the same keys: which run, and which tokenizer it was.
+
+    Args:
+        config: of the run, as it is stored.
+        result: content of result.json; empty for a run that is not finished.
+    """
+    found = dict(config)
+    if found.get(INIT) and isinstance(source := result.get(INIT), dict):
+        found[INIT] = source.get("training_hash")
+    fingerprint = (result.get("tokenizer") or {}).get("fingerprint")
+    for key in FILES:
+        section, name = key.split(".")
+        if fingerprint and (stored := found.get(section) or {}).get(name):
+            found[section] = {**stored, name: fingerprint}
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING
 from triptych.stored import ERRORS, DamagedFile, checksum, read_json
 
 KEY = "digests"
-"""Key of a result that holds the digests, by the names of files; ``RESULT`` is that of the result's own figures."""
-RESULT, CONFIG, METRICS = "result", "config.yaml", "metrics.csv"
+"""Key of a result that holds the digests, by the names of files. ``RESULT`` is that of the result's own figures, and
+``STUDY`` that of what a run's study claims, which says nothing of the run itself."""
+RESULT, CONFIG, METRICS, STUDY = "result", "config.yaml", "metrics.csv", "study"
 TEXT = (*DATA_LOCATION, "train", "validation", "test")
 """Keys of ``data`` that say where the text lies; its fingerprint says what it is."""
 OTHER_FIGURES = "its figures are not those that were written"
@@ -29,7 +30,7 @@ PUT_BACK = "put the file of the run back, or delete the run's folder and train i
 
 
 def with_digests(result: Mapping[str, Any], folder: RunFolder) -> dict[str, Any]:
-    """Return a result with digests of itself and of what it follows from: configuration, log and checkpoints.
+    """Return a result with digests of itself, of what it follows from, and of the text that was scored.
 
     Args:
         result: content of trained.json or result.json. Digests that it has of log and checkpoints are kept: scoring
@@ -39,10 +40,13 @@ def with_digests(result: Mapping[str, Any], folder: RunFolder) -> dict[str, Any]
     known = result.get(KEY, {})
     metrics = folder.path / METRICS
     files = [path for path in sorted(folder.checkpoints.glob("[!.]*")) if path.is_file()]
+    config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
     digests = {
-        CONFIG: config_digest(yaml.safe_load(folder.config.read_text(encoding="utf-8"))),
-        **({METRICS: known.get(METRICS) or metrics_checksum(metrics)} if metrics.exists() else {}),
+        CONFIG: config_digest(config),
+        STUDY: _digest(config.get(STUDY)),
+        **({METRICS: known.get(METRICS) or text_checksum(metrics)} if metrics.exists() else {}),
         **{name: known.get(name) or checksum(path) for path in files if (name := _name(path))},
+        **{text_name(path.name): text_checksum(path) for path in sorted(folder.translations.glob("[!.]*.txt"))},
     }
     whole = {**result, KEY: digests}
     return {**whole, KEY: {RESULT: result_digest(whole), **digests}}
@@ -62,10 +66,24 @@ def config_digest(config: Mapping[str, Any]) -> str:
     return _digest(plain)
 
 
-def metrics_checksum(path: Path) -> list[int]:
-    """Return the checksum of a log, whatever ends its lines: git may change that."""
-    content = path.read_bytes().replace(b"\r\n", b"\n")
+def text_checksum(path: Path) -> list[int]:
+    """Return the checksum of a file of text, whatever ends its lines: git may change that."""
+    return _text_checksum(path.read_bytes())
+
+
+def lines_checksum(lines: Iterable[str]) -> list[int]:
+    """Return what ``text_checksum`` returns of a file with these lines."""
+    return _text_checksum("".join(f"{line}\n" for line in lines).encode())
+
+
+def _text_checksum(content: bytes) -> list[int]:
+    content = content.replace(b"\r\n", b"\n")
     return [len(content), zlib.crc32(content)]
+
+
+def text_name(file: str) -> str:
+    """Return what digests call a file of translations, references, sources or their log-likelihoods."""
+    return f"translations/{file}"
 
 
 def find_change(result: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
@@ -80,6 +98,8 @@ def find_change(result: Mapping[str, Any], config: Mapping[str, Any]) -> str | N
         return OTHER_FIGURES
     if digests.get(CONFIG) != config_digest(config):
         return f"its {CONFIG} is not the one that it was trained with" if config else f"its {CONFIG} is gone"
+    if digests.get(STUDY) not in (None, _digest(config.get(STUDY))):
+        return f"the study in its {CONFIG} is not the one that it was trained for"
     return None
 
 

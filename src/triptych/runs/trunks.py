@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import torch
 
@@ -107,23 +106,10 @@ def start_from(trunk: Trunk, folder: RunFolder, training_hash: str) -> None:
             link(path, folder.checkpoints / path.name)
     write_json(folder.branch, {"run": trunk.run, "steps": trunk.steps})
     state = torch.load(trunk.path / STATE, map_location="cpu", weights_only=True)
-    here = os.path.realpath(folder.checkpoints)
-    callbacks = {name: _moved(one, one.get("dirpath"), here) for name, one in state["callbacks"].items()}
-    state |= {"callbacks": callbacks, checkpoints.TRAINING_HASH: training_hash}
+    state[checkpoints.TRAINING_HASH] = training_hash
     checkpoints.write(state, folder.last)  # last: only a run that has it goes on
 
 
 def _copy_log(source: Path, target: Path) -> None:
     if (source / LOG).exists():
         shutil.copytree(source / LOG, target / LOG)
-
-
-def _moved(state: Any, before: str | None, here: str) -> Any:
-    """Return a callback's state with the paths below one folder replaced by those below another."""
-    if before is None:
-        return state
-    if isinstance(state, str):
-        return here + state.removeprefix(before) if state.startswith(before) else state
-    if isinstance(state, dict):
-        return {_moved(key, before, here): _moved(value, before, here) for key, value in state.items()}
-    return state

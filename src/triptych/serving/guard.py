@@ -1,4 +1,4 @@
-"""Refuse requests that a page of another site could make, and those that are too large, before they are read.
+"""Refuse requests that a page of another site could make, and those that are too large or too slow, before all else.
 
 A browser lets any page send requests to this machine. Two attacks follow. In DNS rebinding, a site lets its own name
 point to 127.0.0.1, so that its pages may read the answers; such requests have the site's name as their Host. In
@@ -8,6 +8,7 @@ sends none, in Sec-Fetch-Site where they come from.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import re
@@ -28,10 +29,14 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 """Sent with answers that have none of their own: pages load nothing from elsewhere, stand in no frame, are not kept."""
+SECONDS_TO_SEND = 10.0
+"""Time in which the body of a request must arrive."""
 
 
 class Guard:
-    """Pass requests on whose Host is this server's.
+    """Pass requests on whose Host is this server's, with their whole body.
+
+    A request that is not answered when the server stops is refused.
 
     Any port is accepted with a right name, so that a tunnel from another port works.
 
@@ -53,19 +58,36 @@ class Guard:
             await self.app(scope, receive, send)
             return
 
+        started = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 given = {name for name, _ in message["headers"]}
                 further = [(name, value) for name, value in HEADERS.items() if name not in given]
                 message = {**message, "headers": [*message["headers"], *further]}
             await send(message)
 
+        try:
+            await self._answer(scope, receive, send_with_headers)
+        except asyncio.CancelledError:  # the server stops, and has waited long enough
+            if not started:
+                await JSONResponse({"error": "The server stops."}, 503)(scope, receive, send_with_headers)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if refusal := self._refusal(scope["path"], headers):
+        refusal = self._refusal(scope["path"], headers)
+        try:
+            async with asyncio.timeout(SECONDS_TO_SEND):
+                whole = receive if refusal else await _with_body(receive)
+        except TimeoutError:
+            refusal = 408, f"The body of the request did not arrive within {SECONDS_TO_SEND:g} seconds; send it again."
+        if refusal:
             status, sentence = refusal
-            await JSONResponse({"error": sentence}, status)(scope, receive, send_with_headers)
+            await JSONResponse({"error": sentence}, status)(scope, receive, send)
             return
-        await self.app(scope, receive, send_with_headers)
+        await self.app(scope, whole, send)
 
     def _refusal(self, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
         """Return the status and the sentence that a request for a path with these headers is refused with, if it is."""
@@ -83,6 +105,22 @@ class Guard:
         if not length.isdecimal() or int(length) > self.max_body:
             return 413, f"A request may have {self.max_body:,} bytes; send one sentence at a time."
         return None
+
+
+async def _with_body(receive: Receive) -> Receive:
+    """Wait for the body of a request, and return what gives it again, then whatever comes after it."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":  # the client has left
+            break
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": more}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
 
 
 def policy_of(page: str) -> str:

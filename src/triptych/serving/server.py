@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from triptych.errors import UserError
+from triptych.serving.connections import ACCEPTED_AT_ONCE, Connection
 from triptych.serving.served import ServedRun
 
 SECONDS_TO_END = 5
@@ -45,7 +46,13 @@ def serve(app: ASGIApp, runs: Sequence[ServedRun], listening: socket.socket) -> 
         Whether all workers have ended. One that has not still computes in its thread.
     """
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=SECONDS_TO_END
+        app,
+        http=Connection,
+        backlog=ACCEPTED_AT_ONCE,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=SECONDS_TO_END,
     )
     with suppress(KeyboardInterrupt):  # uvicorn raises Ctrl-C again when it has ended
         uvicorn.Server(config).run(sockets=[listening])

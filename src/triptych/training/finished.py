@@ -14,12 +14,12 @@ from triptych.runs.stored_config import read_config
 
 logger = logging.getLogger(__name__)
 
-LOGGER, NAME = "logger", "name"
+LOGGER, NAME, STUDY = "logger", "name", "study"
 """Keys that change nothing of what a run computes: with others it is found again, and has what it was given first."""
 
 
 def late_overrides(folder: RunFolder, run_config: RunConfig) -> list[str]:
-    """Return the overrides that come too late for a finished run: another name, or other loggers than it had.
+    """Return the overrides that come too late for a finished run: another name, or other loggers or another study.
 
     Args:
         folder: of the run.
@@ -30,8 +30,9 @@ def late_overrides(folder: RunFolder, run_config: RunConfig) -> list[str]:
     except UserError:  # a damaged file, which costs no more than this
         return []
     late = []
-    if OmegaConf.to_container(config.logger) != OmegaConf.to_container(stored.get(LOGGER, OmegaConf.create())):
-        late += [one for one in run_config.overrides if _section(one) == LOGGER]
+    for section in (LOGGER, STUDY):
+        if OmegaConf.to_container(config[section]) != OmegaConf.to_container(stored.get(section, OmegaConf.create())):
+            late += [one for one in run_config.overrides if _section(one) == section]
     if config.name not in (stored.get(NAME), folder.path.name):
         late += [one for one in run_config.overrides if _section(one) == NAME]
     return late
@@ -40,7 +41,7 @@ def late_overrides(folder: RunFolder, run_config: RunConfig) -> list[str]:
 def warn_of_late(overrides: Iterable[str]) -> None:
     """Warn, once, that these overrides have no effect on a run, or on arms of a sweep, that is finished."""
     if late := ", ".join(dict.fromkeys(overrides)):
-        once = {"sections": (LOGGER, NAME)}  # however many arms of a sweep are finished
+        once = {"sections": (LOGGER, NAME, STUDY)}  # however many arms of a sweep are finished
         logger.warning("no effect on a finished run, which is kept as it is: %s.", late, extra=once)
 
 

@@ -46,6 +46,8 @@ def test_a_program_of_hydra_s_own_is_left_as_it_is() -> None:
         ("run=", "run="),
         ("init=lr=0.1/a", "init='lr=0.1/a'"),
         ("init=null", "init=null"),
+        ("input=a\\b/it's", r"input='a\b/it\'s'"),
+        ("tokenizer.tgt_model_file=é/x=1", "tokenizer.tgt_model_file='é/x=1'"),
         ("split=test", "split=test"),
     ],
 )

@@ -48,6 +48,13 @@ def test_a_long_text_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert max(map(len, groups)) < 6
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    text = "\ufeffone\n\ufefftwo\n".encode()
+    (tmp_path / "lines").write_bytes(text)
+    for groups in (groups_of_stream(io.BytesIO(text)), groups_of_file(tmp_path / "lines")):
+        assert [line for group in groups for line in group] == ["one", "\ufefftwo"]
+
+
 def test_lines_before_a_broken_one_come_first() -> None:
     groups = groups_of_stream(io.BytesIO(b"one\ntwo\n\xff\nfour\n"))
     assert next(groups) == ["one", "two"]

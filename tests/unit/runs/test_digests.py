@@ -11,10 +11,10 @@ import yaml
 
 from triptych.runs.digests import (
     find_change,
-    metrics_checksum,
     require_figures,
     require_same_training,
     result_digest,
+    text_checksum,
     with_digests,
 )
 from triptych.runs.folder import RunFolder, write_json
@@ -102,9 +102,9 @@ def test_scoring_keeps_the_digests_of_what_was_trained(folder: RunFolder) -> Non
 
 def test_the_ends_of_lines_do_not_count(folder: RunFolder) -> None:
     metrics = folder.path / "metrics.csv"
-    before = metrics_checksum(metrics)
+    before = text_checksum(metrics)
     metrics.write_bytes(metrics.read_bytes().replace(b"\n", b"\r\n"))
-    assert metrics_checksum(metrics) == before
+    assert text_checksum(metrics) == before
 
 
 def test_weights_of_another_run_are_found(folder: RunFolder) -> None:

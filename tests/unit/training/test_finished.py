@@ -23,6 +23,8 @@ from triptych.training.finished import late_overrides, warn_of_late
         (["logger=wandb"], ["logger=wandb", "logger.wandb.project=x"], ["logger=wandb", "logger.wandb.project=x"]),
         (["logger=wandb"], ["logger=wandb", "jobs=1"], []),
         (["logger=wandb"], [], []),
+        ([], ["study.margin=3", "seed=1"], ["study.margin=3"]),
+        (["study.margin=3"], ["study.margin=3"], []),
     ],
 )
 def test_late_overrides(first: list[str], again: list[str], late: list[str], tmp_path: Path) -> None:

@@ -28,6 +28,29 @@ class AtomicCheckpoints(TorchCheckpointIO):
         write(checkpoint, path)
 
 
+class _Checkpoints(ModelCheckpoint):
+    """Lightning's, which would forget the best score of a run whose folder has been moved.
+
+    Its state holds the folder and paths below it; those of the folder as it was are read as those of today.
+    """
+
+    @property
+    def state_key(self) -> str:
+        return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(_moved(state_dict, state_dict["dirpath"], str(self.dirpath)))
+
+
+def _moved(state: Any, before: str, here: str) -> Any:
+    """Return a state with the paths below one folder replaced by those below another."""
+    if isinstance(state, str):
+        return here + state.removeprefix(before) if state.startswith(before) else state
+    if isinstance(state, dict):
+        return {_moved(key, before, here): _moved(value, before, here) for key, value in state.items()}
+    return state
+
+
 def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpoint]:
     """Return the callbacks that keep the best weights, the last state, and the last weights to average.
 
@@ -36,7 +59,7 @@ def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpo
         monitor: what is best, ``loss`` or ``bleu`` of the validation set.
         keep: number of the last weights to keep; none besides the last state if it is 1.
     """
-    best = ModelCheckpoint(
+    best = _Checkpoints(
         folder,
         filename="best",
         monitor=f"validation/{monitor}",
@@ -44,10 +67,10 @@ def best_and_last(folder: Path, *, monitor: str, keep: int) -> list[ModelCheckpo
         save_weights_only=True,
         enable_version_counter=False,
     )
-    last = ModelCheckpoint(folder, filename="last", monitor=None, save_top_k=1, enable_version_counter=False)
+    last = _Checkpoints(folder, filename="last", monitor=None, save_top_k=1, enable_version_counter=False)
     if keep <= 1:
         return [best, last]
-    recent = ModelCheckpoint(
+    recent = _Checkpoints(
         folder,
         filename="recent-{step}",
         monitor="step",

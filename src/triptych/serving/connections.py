@@ -1,0 +1,44 @@
+"""Connections of the server: how many there may be, and how long one may stay without a request."""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+SECONDS_TO_ASK = 10.0
+"""Time from the start of a connection to the end of the headers of its first request."""
+MOST_CONNECTIONS = 500
+"""Connections at a time, where the system allows that many."""
+OTHER_FILES = 100
+"""Open files that the process may have beside its connections."""
+ACCEPTED_AT_ONCE = 32
+"""Connections that are taken before the first of them is looked at."""
+
+
+class Connection(H11Protocol):
+    """A connection that is closed if it asks for nothing, or if there are too many.
+
+    Otherwise connections without requests would take all files that a process may open, and nobody else were answered.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > most_connections():
+            transport.abort()
+        else:
+            self.loop.call_later(SECONDS_TO_ASK, self._close_without_request)
+
+    def _close_without_request(self) -> None:
+        if self.cycle is None:
+            self.transport.close()
+
+
+def most_connections() -> int:
+    """Return how many connections there may be: the system limits the open files of a process."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limit
+        return MOST_CONNECTIONS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(MOST_CONNECTIONS, max(1, files - OTHER_FILES))

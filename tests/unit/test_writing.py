@@ -1,0 +1,40 @@
+"""Where a file is written that the user names: under its name once it is whole, or into an open stream."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WRITE = """
+import sys
+from pathlib import Path
+from triptych.files import writing
+with writing(Path(sys.argv[1])) as file:
+    file.write(b"new\\n")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_what_stands_in_the_file_behind_a_stream_stays(name: str, tmp_path: Path) -> None:
+    """The file was emptied, or what came after overwrote what was written."""
+    path = tmp_path / "log"
+    path.write_text("old\n")
+    with path.open("a") as log:
+        for _ in range(2):
+            subprocess.run([sys.executable, "-c", WRITE, name], stdout=log, check=True)
+    assert path.read_text() == "old\nnew\nnew\n"
+    with path.open("w") as log:
+        subprocess.run(
+            ["sh", "-c", f'echo before; "$0" -c "$1" {name}; echo after', sys.executable, WRITE], stdout=log, check=True
+        )
+    assert path.read_text() == "before\nnew\nafter\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev")
+def test_a_stream_that_is_closed_is_named() -> None:
+    done = subprocess.run([sys.executable, "-c", WRITE, "/dev/fd/77"], capture_output=True, text=True)
+    assert "/dev/fd/77" in done.stderr.splitlines()[-1]
