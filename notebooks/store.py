@@ -32,7 +32,8 @@ def execute(path: Path) -> Any:
     environment = {**os.environ, "PLOTLY_RENDERER": "plotly_mimetype"}  # figures without 4 MB of Plotly's code each
     notebook = nbformat.read(path, as_version=4)
     place = {"metadata": {"path": path.parent}}
-    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=place).execute(env=environment)
+    client = NotebookClient(notebook, timeout=900, kernel_name="python3", resources=place, coalesce_streams=True)
+    client.execute(env=environment)  # lines that a cell prints come together, however slowly it prints them
     return notebook
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from triptych.config.arguments import checked
-from triptych.config.composition import arms_of, compose_command, compose_run, quoted_text, sweep_of
+from triptych.config.composition import arms_of, compose_command, compose_run, in_quotes, quoted_text, sweep_of
 from triptych.config.explanations import explained
 from triptych.config.search_path import with_own_folders
 from triptych.data.contrast import SUITES
 from triptych.errors import UserError
 from triptych.runs.run import Run, load, run_of
+from triptych.runs.stored_config import vouched_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,8 @@ def train(*overrides: str, config_dir: Folders = ()) -> Run:
     with _own_configuration("train", overrides, config_dir):
         if sweep_of(overrides):
             raise UserError(f"{' '.join(overrides)} names several runs; use triptych.sweep.")
-        return Run(train_run(compose_run(overrides)).path, trust=None)
+        run_config = compose_run(overrides)
+        return Run(train_run(run_config).path, trust=vouched_for(run_config.config))
 
 
 @checked
@@ -69,7 +71,9 @@ def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:
         started.run()
         if problems := started.problems():
             raise UserError(f"{problems[-1]}: {'; '.join(problems[:-1])}")
-        return [Run(folder.path, trust=None) for folder in started.runs]
+        configs = [one.config for one in started.run_configs] or [found[0]]
+        trust = list(dict.fromkeys(value for config in configs for value in vouched_for(config)))
+        return [Run(folder.path, trust=trust) for folder in started.runs]
 
 
 @checked
@@ -192,7 +196,11 @@ def _configured(
     given = [quoted_text(key, str(path)) for key, path in paths.items() if path is not None]
     of_run: list[str] = []  # which the caller has not given to this function
     if isinstance(run, Run):
-        of_run = [f"checkpoint={run.checkpoint}", f"device={run.device}", f"trust=[{','.join(run.trusted)}]"]
+        of_run = [
+            f"checkpoint={run.checkpoint}",
+            f"device={run.device}",
+            f"trust=[{','.join(map(in_quotes, run.trusted))}]",
+        ]
     with _own_configuration(command, [*of_run, *given, *overrides], ()):
         config = compose_command(command, [*given, *overrides], inherited=of_run)
         if isinstance(run, Run) and run.is_that_of(config):
@@ -205,5 +213,5 @@ def _configured(
 def _own_configuration(command: str, overrides: Sequence[str], folders: Folders) -> Iterator[None]:
     """Use the user's configuration folders, and turn Hydra's errors into sentences."""
     listed = [folders] if isinstance(folders, str | Path) else list(folders)
-    with explained(command, overrides), with_own_folders(listed):
+    with explained(command, overrides), with_own_folders(listed, overrides):
         yield

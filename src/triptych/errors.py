@@ -61,6 +61,11 @@ def one_line(text: object) -> str:
     return line if len(line) <= 300 else f"{line[:300]} …"
 
 
+def printable(text: str) -> str:
+    """Return a text with ? for control characters, which a terminal would obey. Line breaks and tabs stay."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
+
+
 def is_shortage_of_memory(error: BaseException) -> bool:
     """Return whether an error says that the memory of the machine or of its GPU did not suffice."""
     said = re.search(r"out of memory|can't allocate memory|bad alloc", str(error))

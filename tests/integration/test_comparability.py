@@ -15,6 +15,7 @@ from triptych.evaluation.metrics import ChrF
 from triptych.evaluation.moses_bleu import MosesBleu
 from triptych.reports.build import report
 from triptych.reports.comparability import SEARCH
+from triptych.reports.reader import find_runs
 from triptych.runs.digests import with_digests
 from triptych.runs.folder import RunFolder, write_json
 
@@ -313,6 +314,52 @@ def test_runs_that_began_with_other_weights_are_other_arms(tmp_path: Path, sourc
         )
         change(run, "init", to={"run": "base", "training_hash": source, "checkpoint": "best"})
     assert len(report(tmp_path).table) == rows
+
+
+def test_folders_of_runs_that_were_swapped_are_refused(tmp_path: Path) -> None:
+    """Each arm had the other's figures."""
+    runs = [add_arm(tmp_path, place, name) for place, name in enumerate(("A1", "B1"))]
+    for place, run in enumerate(runs):
+        change(run, "config_hash", to=f"0000000{place}")
+    for path in (tmp_path / "arms").iterdir():
+        arm = json.loads(path.read_text())
+        path.write_text(json.dumps(arm | {"config_hash": f"0000000{arm['place']}"}))
+    main([str(tmp_path)])
+    aside = runs[0].rename(tmp_path / "aside")
+    runs[1].rename(runs[0])
+    aside.rename(runs[1])
+    with pytest.raises(
+        UserError, match=r"is not the run that the arm .* trained; give the folders of the runs their names"
+    ):
+        main([str(tmp_path)])
+
+
+def test_a_run_that_was_given_another_name_in_tables_is_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "model=rnn-0123abcd")
+    sealed(run)
+    main([str(tmp_path)])
+    record = run / "run.json"
+    record.write_text(record.read_text().replace("model=rnn", "model=transformer"))
+    with pytest.raises(UserError, match=r"has changed since it was written: its run\.json is not the one"):
+        main([str(tmp_path)])
+
+
+def test_the_configuration_of_another_program_is_no_run(tmp_path: Path) -> None:
+    """A config.yaml beside the runs ended the report."""
+    make_run(tmp_path, "model=rnn-0123abcd")
+    for name in ("config.yaml", "result.json"):
+        (tmp_path / name).write_text("a: 1" if name == "config.yaml" else "{}")
+        main([str(tmp_path)])
+        (tmp_path / name).unlink()
+
+
+def test_runs_that_share_their_weights_are_one_training_whatever_they_are_called(tmp_path: Path) -> None:
+    """The name of the other run was compared, which renaming changes."""
+    for name, of in (("model=rnn-0123abcd", "itself"), ("search.beam_size=1-0123abcd", "gone")):
+        run = make_run(tmp_path, name)
+        change(run, "training_hash", to="aaaa")
+        change(run, "weights_of", to=of)
+    assert len({run.training for run in find_runs(tmp_path)}) == 1
 
 
 CHRF = {"_target_": "triptych.evaluation.metrics.ChrF", "char_order": 6, "word_order": 2, "beta": 3, "lowercase": True}

@@ -164,3 +164,28 @@ def test_a_link_and_a_pipe_are_written_to(tiny_run: Path, test_set: dict[str, Pa
     assert (place / "pipe").is_fifo()
     assert read == [(place / "behind").read_text()]
     assert read[0].count("\n") == 6
+
+
+def test_a_folder_is_known_by_any_path(tiny_run: Path, test_set: dict[str, Path]) -> None:
+    """The text was replaced by its translation."""
+    folder = test_set["talk.en"].parent
+    (folder / "here").symlink_to(folder)
+    given = [f"input={test_set['talk.en']}", f"reference={test_set['talk.fr']}"]
+    done = command_line("evaluate", *RUN, *given, f"output={folder}/here", cwd=tiny_run)
+    assert done.returncode == 2
+    assert "is the folder of input=" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_reference_may_be_a_pipe_beside_sources(test_set: dict[str, Path]) -> None:
+    """It was read twice, and the second time nothing came."""
+    lines, pipe = test_set["talk.fr"].read_bytes(), test_set["talk.fr"].with_name("pipe")
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=(lines,), daemon=True).start()
+    files = {"hypothesis": test_set["system.fr"], "input": test_set["talk.en"]}
+    scores = triptych.evaluate(**files, reference=pipe)
+    assert scores == triptych.evaluate(**files, reference=test_set["talk.fr"])
+    short = test_set["talk.en"].with_name("short.en")
+    short.write_text("one\n")
+    with pytest.raises(triptych.errors.UserError, match=r"short\.en has 1 lines and .*talk\.fr has 6; give as many"):
+        triptych.evaluate(hypothesis=files["hypothesis"], input=short, reference=test_set["talk.fr"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import torch
 from conftest import triptych
 from omegaconf import OmegaConf
 
-from triptych.runs.digests import result_digest
+from triptych.runs.digests import record_digest, result_digest
 
 HTML = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 
@@ -85,7 +87,16 @@ def referred_to_inside(run: Path, mark: Path) -> None:
     change_config(run, "model.d_model", "${study.planted}")
 
 
-PLANTED = [in_config, nested, hubconf, pickled, plainly_pickled, in_tokenizer, referred_to, referred_to_inside]
+def fetched(run: Path, mark: Path) -> None:
+    """What a configuration says is fetched was fetched: a model of COMET's may hold code."""
+    (run.parent.parent / "comet.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    comet = {"_target_": "triptych.evaluation.comet.Comet", "model": "somebody/model", "batch_size": 1, "gpus": 0}
+    change_config(run, "metric.comet", comet)
+
+
+PLANTED = [
+    *(in_config, nested, hubconf, pickled, plainly_pickled, in_tokenizer, referred_to, referred_to_inside, fetched),
+]
 COMMANDS = [
     ("translate", "run=runs/tiny"),
     ("evaluate", "run=runs/tiny", "split=validation"),
@@ -110,6 +121,67 @@ def test_nothing_that_is_planted_runs(plant: Callable[[Path, Path], None], tiny_
         assert "Traceback" not in done.stderr, command
 
 
+def test_text_is_fetched_from_where_the_user_trusts(tiny_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_run / "runs", tmp_path / "runs")
+    text = {"_target_": "triptych.data.multi30k.Multi30k", "url": "file:///nowhere", "src": "en", "tgt": "fr"}
+    change_config(tmp_path / "runs" / "tiny", "data", text)
+    words = ["evaluate", "run=runs/tiny", "split=validation"]
+    done = triptych(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "would fetch what triptych's own configuration does not name: data.url=file:///nowhere." in done.stderr
+    assert "data.url" not in triptych(*words, "trust=file:///nowhere", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("module", ["torch", "pandas", "random", "hydra"])
+def test_modules_that_lie_in_the_current_folder_are_not_run(module: str, tmp_path: Path) -> None:
+    """An unpacked download had only to hold a torch.py."""
+    (tmp_path / f"{module}.py").write_text("open('it-ran', 'w')\n")
+    script = Path(sys.executable).with_name("triptych")
+    small = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=200", "test=false"]
+    for words in (["translate", "run=demo:rnn_bahdanau"], ["train", "-m", "seed=1,2", "jobs=2", *small]):
+        done = subprocess.run([script, *words], cwd=tmp_path, input="A cat.\n", capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert not (tmp_path / "it-ran").exists(), words
+
+
+PLANTS = "open('it-ran', 'w')\nfrom triptych.models.transformer import Transformer as Model\n"
+SMALL = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=200", "test=false", "cache=cache"]
+
+
+def without_digests(run: Path) -> None:
+    for name in ("result.json", "trained.json"):
+        stored = json.loads((run / name).read_text())
+        stored.pop("digests")
+        (run / name).write_text(json.dumps(stored))
+
+
+def test_a_finished_run_that_is_found_is_trusted_no_more_than_any(tmp_path: Path) -> None:
+    """It was taken for one that this process had made itself."""
+    api = f"import triptych; print(triptych.train(*{[*SMALL, 'name=a']!r}).translate(['A cat.']))"
+    here = {"cwd": tmp_path, "capture_output": True, "text": True}
+    assert subprocess.run([sys.executable, "-c", api], **here).returncode == 0  # type: ignore[call-overload]
+    run = tmp_path / "runs" / "a"
+    change_config(run, "search", {"_target_": "builtins.open", "file": "it-ran", "mode": "w"})
+    without_digests(run)
+    again = subprocess.run([sys.executable, "-c", api], **here)  # type: ignore[call-overload]
+    assert "would run code that is not triptych's: search._target_=builtins.open" in again.stderr
+    assert not (tmp_path / "it-ran").exists()
+
+
+def test_weights_that_are_shared_bring_no_code_along(tmp_path: Path) -> None:
+    """The class of the other run's model was built."""
+    (tmp_path / "evil.py").write_text(PLANTS)
+    assert triptych("train", *SMALL, "name=a", cwd=tmp_path).returncode == 0
+    change_config(tmp_path / "runs" / "a", "model._target_", "evil.Model")
+    without_digests(tmp_path / "runs" / "a")
+    done = triptych("train", *SMALL, "name=b", "search=greedy", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "weights of runs/a" in done.stdout
+    stored = OmegaConf.load(tmp_path / "runs" / "b" / "config.yaml")
+    assert stored.model._target_ == "triptych.models.transformer.Transformer"
+    assert not (tmp_path / "it-ran").exists()
+
+
 def test_html_in_names_and_text_is_shown_as_text(tiny_run: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_run / "runs", tmp_path / "runs")
     run = tmp_path / "runs" / "tiny"
@@ -117,6 +189,7 @@ def test_html_in_names_and_text_is_shown_as_text(tiny_run: Path, tmp_path: Path)
     (run / "run.json").write_text(json.dumps(record | {"label": HTML, "overrides": [f"model={HTML}"]}))
     result = json.loads((run / "result.json").read_text())
     result["model"]["name"] = result["tokenizer"]["name"] = result["train"]["device"] = HTML
+    result["digests"]["run.json"] = record_digest(HTML, [f"model={HTML}"])
     result["digests"]["result"] = result_digest(result)
     (run / "result.json").write_text(json.dumps(result))
     done = triptych("report", "runs", cwd=tmp_path)

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from triptych.api import train
 from triptych.config.explanations import explain
+from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.runs.checkpoints import find_damage
 
@@ -49,6 +51,18 @@ def test_an_error_that_is_of_no_disk_keeps_what_it_says(tmp_path: Path) -> None:
     with pytest.raises(ConnectionRefusedError) as refused, replacing(tmp_path / "x"):
         raise ConnectionRefusedError(111, "Connection refused")
     assert refused.value.filename is None
+
+
+def test_a_log_that_cannot_be_closed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error hid the one before it, which had a name."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("triptych.training.run.close_loggers", refuse)
+    small = ["scale=smoke", "budget.steps=1", "validation.every=1", "data.train=100", "test=false", "name=x"]
+    with pytest.raises(UserError, match=rf"^{tmp_path}/runs/x: no space left on device; make room there"):
+        train(*small, f"output={tmp_path}/runs", f"cache={tmp_path}/cache")
 
 
 @pytest.fixture

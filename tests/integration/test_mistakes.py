@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from conftest import compose_train, triptych, triptych_process
 from made_runs import make_run
 
 from triptych.commands import cli
+from triptych.config.explanations import explain
 from triptych.config.validation import check
 from triptych.errors import UserError
 
@@ -239,3 +241,26 @@ def test_a_place_that_cannot_be_written_is_named(
     )
     assert cli.main() == 2
     assert str(tmp_path / "file") in capsys.readouterr().err
+
+
+def test_a_name_does_not_command_the_terminal(tmp_path: Path) -> None:
+    done = triptych("translate", "run=\x1b]0;title\x07", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "?]0;title?" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_too_many_open_files_are_what_is_said() -> None:
+    """What failed because of them was said instead."""
+    error = RuntimeError("something later")
+    error.__context__ = OSError(errno.EMFILE, "Too many open files", "x")
+    said = "too many files are open; allow more (ulimit -n 4096), or lower strategy.workers and jobs."
+    assert explain(error) == explain(error.__context__) == said
+
+
+def test_an_empty_output_is_no_folder(tmp_path: Path) -> None:
+    """The run was trained into the current folder."""
+    done = triptych("train", "scale=smoke", "output=''", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "output= is empty; give the folder" in done.stderr
+    assert not [*tmp_path.iterdir()]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import triptych
+from triptych.errors import UserError
+from triptych.runs.demo import FOLDER
 
 WRITE = """
 import sys
@@ -38,3 +43,28 @@ def test_what_stands_in_the_file_behind_a_stream_stays(name: str, tmp_path: Path
 def test_a_stream_that_is_closed_is_named() -> None:
     done = subprocess.run([sys.executable, "-c", WRITE, "/dev/fd/77"], capture_output=True, text=True)
     assert "/dev/fd/77" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no links without rights")
+def test_a_page_of_attention_goes_where_a_link_leads(tmp_path: Path) -> None:
+    """The link was replaced, as a device would have been."""
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    (tmp_path / "page.html").write_text("old")
+    page = triptych.load("demo:rnn_bahdanau").attention("A cat.", "Un chat.")
+    page.write(tmp_path / "link.html")
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "page.html").read_text() == page.html()
+    with pytest.raises(UserError, match="is a folder; give the name of a file"):
+        page.write(tmp_path)
+
+
+def test_the_folder_of_a_loaded_run_stays_where_the_working_folder_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another run of that relative path answered."""
+    shutil.copytree(FOLDER / "transformer", tmp_path / "a" / "run")
+    (tmp_path / "b").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    run = triptych.load("run")
+    monkeypatch.chdir(tmp_path / "b")
+    assert run.result["run"] == triptych.load("demo:transformer").result["run"]

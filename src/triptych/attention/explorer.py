@@ -24,7 +24,7 @@ from triptych.contract.vocabulary import EOS
 from triptych.data.directions import Direction
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
-from triptych.files import replacing, require_output
+from triptych.files import require_output, writing
 from triptych.layers.ablation import ablate_heads
 
 FRAME_HEIGHT = 760
@@ -222,8 +222,8 @@ class Attention(Sequence[AttentionMap]):
         place = Path(path).expanduser()
         require_output(str(path), {})
         page = self.html(*beside)
-        with replacing(place) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+        with writing(place) as file:
+            file.write(page.encode())
         return place
 
     def beside(self, *others: Attention) -> AttentionPage:

@@ -34,7 +34,7 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
         if one.startswith("-") and one not in MULTIRUN:
             raise UserError(f"{one} is no option of {command}; {instead_of_option(one)}")
     configured = "train" if command in ("forecast", "dashboard") else command
-    with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders):
+    with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders, rest):
         yield rest
 
 
@@ -69,7 +69,7 @@ def show(command: str, arguments: Sequence[str]) -> int:
         from triptych.config.help_text import help_lines
 
         overrides = [one for one in rest if not one.startswith("-")]
-        with explained(command, overrides), with_own_folders(folders):
+        with explained(command, overrides), with_own_folders(folders, rest):
             print("\n".join(help_lines(command, overrides)))
         return 0
 
@@ -80,7 +80,7 @@ def show(command: str, arguments: Sequence[str]) -> int:
     sys.argv = [f"triptych {command}", *map(quoted, rest)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     try:
-        with explained(command, rest), with_own_folders(folders):
+        with explained(command, rest), with_own_folders(folders, rest):
             if command != "train":  # the others take their search and metrics from a run
                 register_settings_of(rest)
             hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=command)(job)()

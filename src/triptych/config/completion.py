@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -144,14 +145,18 @@ def _own_folders(before: Sequence[str]) -> list[Path]:
 
 
 def _paths(word: str, fits: Callable[[Path], bool], whole: Callable[[Path], bool] | None = None) -> list[str]:
-    """Return the paths that a word begins; folders that are not ``whole`` end in a slash."""
+    """Return the paths that a word begins; folders that are not ``whole`` end in a slash.
+
+    Names with letters that a shell would take for its own, such as a space or ``$``, are left out.
+    """
     folder, slash, name = word.rpartition("/")
     root = Path(folder + slash).expanduser() if slash else Path()
     try:
         found = sorted(path for path in root.iterdir() if path.name.startswith(name) and fits(path))
     except OSError:
         return []
-    shown = [path for path in found if name.startswith(".") or not path.name.startswith(".")]
+    plain = [path for path in found if re.fullmatch(r"[\w.@%+=,:~-]+", path.name)]
+    shown = [path for path in plain if name.startswith(".") or not path.name.startswith(".")]
     ends = ["/" if path.is_dir() and not (whole and whole(path)) else "" for path in shown]
     return [f"{folder}{slash}{path.name}{end}" for path, end in zip(shown, ends, strict=True)]
 

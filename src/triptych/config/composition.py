@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -181,7 +181,8 @@ def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[li
         is empty for a sweeper that chooses its arms as it goes along.
 
     Raises:
-        UserError: a sweep over several experiments, or a key that has no effect in any arm.
+        UserError: a sweep over several experiments, a key that has no effect in any arm, or arms that would write one
+            file.
     """
     overrides = [quoted(argument) for argument in arguments if argument not in MULTIRUN]
     with separate_hydra() as loader:
@@ -201,7 +202,23 @@ def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[li
         parsed = OverridesParser.create(loader).parse_overrides([*params, *overrides])
     arms = BasicSweeper.split_arguments(parsed, None)[0]
     refuse(arms)
+    if command != "train":  # which gives each run a folder of its own
+        _refuse_shared_output(command, arms)
     return config, arms
+
+
+def _refuse_shared_output(command: str, arms: Sequence[Sequence[str]]) -> None:
+    """Raise ``UserError`` if several combinations of values would write one file, of which the last would be kept."""
+    outputs: list[str] = []
+    for arm in arms:
+        with suppress(Exception):  # a mistake, which the arm itself reports
+            outputs.append(_compose(command, arm)[0].output)
+    written = [output for output in outputs if output is not None]
+    if twice := next((output for output in written if written.count(output) > 1), None):
+        raise UserError(
+            f"output={twice} would be written {written.count(twice)} times, and only the last would be kept; name in "
+            "it what the combinations differ in, such as 'output=\"${checkpoint}.txt\"'."
+        )
 
 
 def _refuse_several_experiments(overrides: Sequence[str]) -> None:
@@ -236,17 +253,18 @@ def quoted(override: str) -> str:
     if not equals or key not in PATHS or value in ("", "null") or {value[0], value[-1]} & {"'", '"'} or "'," in value:
         return override
     if value[0] == "[":
-        return f"{key}=[{','.join(_in_quotes(path.strip()) for path in value.strip('[]').split(','))}]"
-    return f"{key}={','.join(map(_in_quotes, value.split(',')))}"
+        return f"{key}=[{','.join(in_quotes(path.strip()) for path in value.strip('[]').split(','))}]"
+    return f"{key}={','.join(map(in_quotes, value.split(',')))}"
 
 
 def quoted_text(key: str, text: str) -> str:
     """Return the override that sets a key to any text, with what Hydra and OmegaConf would take for their own."""
     escaped = re.sub(r"(\\*)\$\{", lambda found: 2 * found[1] + r"\${", text)
-    return f"{key}={_in_quotes(escaped)}"
+    return f"{key}={in_quotes(escaped)}"
 
 
-def _in_quotes(text: str) -> str:
+def in_quotes(text: str) -> str:
+    """Return a text as Hydra reads it back, whatever characters are in it."""
     return str(QuotedString(text, Quote.single).with_quotes())
 
 
@@ -263,6 +281,14 @@ def separate_hydra() -> Iterator[ConfigLoader]:
         Singleton.set_state(state)
 
 
+def _first_run(overrides: Sequence[str]) -> str:
+    """Return the run that overrides name, the first of several; the null device if they name none."""
+    named = [one.removeprefix("run=") for one in overrides if one.startswith("run=")]
+    if not named:
+        return os.devnull
+    return named[-1].strip("'\"") if named[-1].startswith(("'", '"')) else named[-1].split(",")[0]
+
+
 def register_settings_of(overrides: Sequence[str]) -> None:
     """Make ``search=run`` and ``metric=[run]`` known to Hydra: how the run that ``run=…`` names was scored itself.
 
@@ -271,8 +297,7 @@ def register_settings_of(overrides: Sequence[str]) -> None:
     Raises:
         UserError: the run is of another version, or damaged.
     """
-    named = [one.removeprefix("run=").strip("'\"") for one in overrides if one.startswith("run=")]
-    folder = RunFolder(locate_run(named[-1] if named else os.devnull))
+    folder = RunFolder(locate_run(_first_run(overrides)))
     if folder.config.exists():
         from triptych.runs.scored_search import scored_search  # imports torch, which --help does without
 

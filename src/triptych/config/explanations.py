@@ -18,6 +18,8 @@ from triptych.errors import UserError, is_shortage_of_memory, one_line
 ALIKE = 0.75
 """Least similarity of two keys (``difflib``) of which the one may be meant by the other."""
 
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
+"""What the system says when a process, or all of them, may open no more files."""
 TYPES = {
     "could not be converted to Integer": "an integer",
     "could not be converted to Float": "a number",
@@ -58,7 +60,7 @@ def explain(error: BaseException, command: str = "train", overrides: Sequence[st
             return str(cause)
     from_hydra = type(error).__module__.split(".")[0] in ("hydra", "omegaconf")
     for cause in causes if from_hydra else [error]:
-        if isinstance(cause, OSError) and cause.strerror:
+        if isinstance(cause, OSError) and cause.strerror and cause.errno not in TOO_MANY_FILES:
             place = f"{cause.filename}: " if cause.filename else ""
             full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
             remedy = "make room there, or give another place" if full else "give a place that can be used"
@@ -75,6 +77,8 @@ def _explain_machine(error: BaseException) -> str | None:
     """Return what this machine lacks, a package or memory, as one sentence; None for any other error."""
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("triptych"):
         return f"{one_line(error)}: install that package, or leave out what needs it."
+    if isinstance(error, OSError) and error.errno in TOO_MANY_FILES:
+        return "too many files are open; allow more (ulimit -n 4096), or lower strategy.workers and jobs."
     if is_shortage_of_memory(error):
         return (
             f"memory was short ({one_line(error) or 'no more can be had'}); lower batch.tokens, search_tokens, "

@@ -17,6 +17,8 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from triptych.config.conf_folder import ENTRY_POINT, conf_dir, installed_folders
 from triptych.errors import UserError
 
+NAMING_CODE = ("_target_", "trust=")
+"""Parts of overrides that name classes or packages, which may be the user's own."""
 _own: ContextVar[tuple[Path, ...]] = ContextVar("own configuration folders", default=())
 
 
@@ -26,8 +28,15 @@ def own_folders() -> tuple[Path, ...]:
 
 
 @contextmanager
-def with_own_folders(folders: Sequence[str | Path]) -> Iterator[None]:
-    """Let Hydra find the YAML files of these folders too, and Python the modules of the working folder.
+def with_own_folders(folders: Sequence[str | Path], overrides: Sequence[str] = ()) -> Iterator[None]:
+    """Let Hydra find the YAML files of these folders too.
+
+    With such a folder, or an override that names code, Python finds the modules of the working folder, behind all that
+    is installed. Otherwise nothing that happens to lie there is imported.
+
+    Args:
+        folders: with YAML files of the user's.
+        overrides: that the user gives.
 
     Raises:
         UserError: a folder is not there.
@@ -36,8 +45,9 @@ def with_own_folders(folders: Sequence[str | Path]) -> Iterator[None]:
     for path in paths:
         if not path.is_dir():
             raise UserError(f"--config-dir={path} is no folder; give the one that holds your groups, such as model/.")
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    names_code = any(key in one for one in overrides for key in NAMING_CODE)
+    if (paths or names_code) and os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.append(os.getcwd())
     before = _own.set((*_own.get(), *paths))
     try:
         yield

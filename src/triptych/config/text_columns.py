@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import TextIO
 
+from triptych.errors import printable
+
 WIDEST = 100
 """Most columns of text: longer lines are hard to read."""
 WIDEST_NAME = 30
@@ -43,6 +45,7 @@ def in_two_columns(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str
 
 def fitted(line: str, width: int | None) -> list[str]:
     """Return a line in parts of at most a width, as far as its words allow; None for any width."""
+    line = printable(line)
     if width is None or len(line) <= width:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))

@@ -80,7 +80,7 @@ EVALUATE = (
 )
 TRAIN = (
     Unused(
-        ARMS,
+        (*ARMS, "jobs"),
         lambda line: not line.sweep and MODE not in line.values,  # a mode says itself that there is one run
         "it is for sweeps; add -m, or leave it out.",
     ),

@@ -41,13 +41,17 @@ Source = str | Sequence[str]
 """Where the text of a split is: the prefix that its files share, or the file of the source and that of the target."""
 
 
+BESIDE = ("ref", "src", "nats")
+"""Endings of the files that are kept of a test set beside its translations."""
+
+
 def test_sets(sources: Sequence[Source]) -> dict[str, Source]:
     """Name each test set after the last part of its file prefix, and return where each is by name.
 
     A pair of files is named after the first, without the ending.
 
     Raises:
-        UserError: ``data.test`` is not a list, or two sets have the same name.
+        UserError: ``data.test`` is not a list, or two sets have the same name or would be kept in the same file.
     """
     if isinstance(sources, str):
         raise UserError(f"data.test={sources} must be a list of test sets, such as data.test=[{sources}].")
@@ -57,6 +61,9 @@ def test_sets(sources: Sequence[Source]) -> dict[str, Source]:
         if name in (*named, TRAIN, VALIDATION):
             raise UserError(f"data.test: two splits have the name '{name}'; give the files of one another name.")
         named[name] = source
+    for name in named:
+        if other := next((one for one in named if one in map(f"{name}.{{}}".format, BESIDE)), None):
+            raise UserError(f"data.test: '{other}' is the name of a file that is kept of '{name}'; rename its files.")
     return named
 
 

@@ -22,7 +22,7 @@ from triptych.evaluation.splits import check_metrics, evaluate_split, save_evalu
 from triptych.evaluation.suites import evaluate_suites, save_suites
 from triptych.runs.demo import is_demo
 from triptych.runs.run import Run
-from triptych.runs.stored_config import targets_in
+from triptych.runs.stored_config import TARGET, values_in
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def refuse_readers_of_sources(metric: DictConfig) -> None:
     Raises:
         UserError: a metric reads the sources.
     """
-    for key, target in targets_in(OmegaConf.to_container(metric), "metric"):
+    for key, target in values_in(OmegaConf.to_container(metric), "metric", TARGET):
         if getattr(get_object(target), "reads_sources", False):
             name = key.split(".")[1]
             raise UserError(f"metric={name} reads the sources too; add input=FILE, or leave {name} out of metric.")

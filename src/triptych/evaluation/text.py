@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from triptych.data.directions import Direction
 from triptych.data.pairs import Pairs, Section
+from triptych.data.text_file import read_lines
 from triptych.data.text_reader import read_pairs
 from triptych.errors import UserError
 from triptych.evaluation.likelihood import sentence_nats
@@ -136,7 +137,7 @@ def check_output(config: DictConfig) -> None:
     folder = Path(config.output).expanduser()
     require_folder(folder, "output")
     for key in FILES:
-        if config[key] is not None and Path(config[key]).expanduser().absolute().parent == folder.absolute():
+        if config[key] is not None and Path(config[key]).expanduser().resolve().parent == folder.resolve():
             raise UserError(f"output={config.output} is the folder of {key}={config[key]}; give another one.")
 
 
@@ -177,7 +178,11 @@ def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
 def _score_hypothesis(config: DictConfig, run: Run | None, metrics: Mapping[str, Metric]) -> dict[str, Any]:
     text = read_text(config.hypothesis, config.reference)
     require_plain_text(text.src, text.tgt, f"hypothesis={config.hypothesis}")
-    sources = None if config.input is None else read_text(config.input, config.reference).src
+    sources = None if config.input is None else list(read_lines(Path(config.input).expanduser()))
+    if sources is not None and len(sources) != len(text.tgt):  # the reference may be a pipe, which is read once
+        raise UserError(
+            f"{config.input} has {len(sources):,} lines and {config.reference} has {len(text.tgt):,}; give as many."
+        )
     tgt = config.tgt or (None if run is None else run.tested[1])
     return score_translations(text, sources, metrics, tgt)
 

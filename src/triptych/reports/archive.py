@@ -86,6 +86,7 @@ class Archive:
                     overrides=tuple(stored["overrides"]),
                     label=stored.get("label"),
                     run=stored["run"],
+                    config_hash=stored.get("config_hash"),
                     status=stored["status"],
                     reason=stored["reason"],
                 )

@@ -162,6 +162,7 @@ def _stored_arm(arm: Arm) -> dict[str, Any]:
         "overrides": list(arm.overrides),
         "label": arm.label,
         "run": arm.run,
+        "config_hash": arm.config_hash,
         "status": arm.status,
         "reason": arm.reason,
     }

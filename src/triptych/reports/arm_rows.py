@@ -55,14 +55,27 @@ def build_rows(
         reference: the arm that a study compares the others with. Its name says which keys label an arm.
 
     Raises:
-        UserError: there are neither arms nor runs.
+        UserError: there are neither arms nor runs, or an arm's run is not the one that the arm trained.
     """
     if not (runs or arms):
         raise UserError(f"no runs below {folder}; train one with `triptych train`.")
     names = {arm.run for arm in arms if arm.run}
     own = {run.id: run for run in runs if run.id in names}
     others = [run for run in runs if run.id not in names]
+    _refuse_swapped(arms, own)
     return _unique(_shortened([*_rows_of_arms(arms, own, reference), *_rows_of_configs(others, reference)]))
+
+
+def _refuse_swapped(arms: Sequence[Arm], runs: Mapping[str, StoredRun]) -> None:
+    """Refuse runs whose folders were renamed, so that an arm would have another one's figures."""
+    for arm in arms:
+        run = runs.get(arm.run or "")
+        found = run.result.get("config_hash") if run and run.result else None
+        if run and arm.config_hash and found not in (None, arm.config_hash):
+            raise UserError(
+                f"{run.origin} is not the run that the arm {' '.join(arm.overrides)} trained; give the folders of the "
+                "runs their names back."
+            )
 
 
 def runs_of(rows: Sequence[ArmRow]) -> list[StoredRun]:

@@ -127,11 +127,16 @@ def find_run_folders(folder: Path) -> list[FolderRun]:
     Raises:
         UserError: a run cannot be read, or was made by a version of triptych that stored runs otherwise.
     """
-    files = (RUN_FILE, "result.json", "config.yaml")
-    marked = {home for home in visible_folders(folder) if any((home / name).is_file() for name in files)}
+    marked = {
+        home for home in visible_folders(folder) if _has(home, RUN_FILE) or _has(home, "result.json", "config.yaml")
+    }
     # What a run's tools leave in the run's folder, such as a logger's config.yaml, is no run of its own.
     runs = {home for home in marked if (home / RUN_FILE).is_file()}
     return [_read_run(home, folder) for home in sorted(marked) if not runs.intersection(home.parents)]
+
+
+def _has(home: Path, *names: str) -> bool:
+    return all((home / name).is_file() for name in names)
 
 
 def visible_folders(folder: Path) -> Iterator[Path]:

@@ -17,7 +17,7 @@ import pandas as pd
 from triptych.errors import UserError
 from triptych.evaluation.mean_nats import nats_lines
 from triptych.runs.contents import with_contents
-from triptych.runs.digests import KEY, find_change, lines_checksum, text_name
+from triptych.runs.digests import KEY, RECORD, find_change, lines_checksum, record_digest, text_name
 from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
 
 OTHER_SCORES = ("nats_per_sentence", "nats_per_word", "repetition_rate", "cut_share", "sentence_bleu_pieces")
@@ -88,7 +88,13 @@ class StoredRun(ABC):
     @property
     def change(self) -> str | None:
         """What has changed of the run since it was written; None if nothing has, as far as its digests say."""
-        return find_change(self.result or {}, self.config) or self._changed_text()
+        return find_change(self.result or {}, self.config) or self._changed_record() or self._changed_text()
+
+    def _changed_record(self) -> str | None:
+        expected = (self.result or {}).get(KEY, {}).get(RECORD)
+        if expected in (None, record_digest(self.label, self.given_overrides)):
+            return None
+        return f"its {RECORD} is not the one that it was trained with"
 
     def _changed_text(self) -> str | None:
         digests = (self.result or {}).get(KEY, {})
@@ -140,9 +146,11 @@ class StoredRun(ABC):
 
     @property
     def training(self) -> str:
-        """Identifies the training that gave the weights: that of this run, unless it took those of another one."""
-        name = (self.result or {}).get("weights_of") or self.name
-        return str(PurePosixPath(self.id).parent / name)
+        """Identifies the training that gave the weights, which runs of other names and places may share."""
+        result = self.result or {}
+        if "training_hash" in result:
+            return f"{result['training_hash']} by {(result.get('versions') or {}).get('source')}"
+        return str(PurePosixPath(self.id).parent / (result.get("weights_of") or self.name))
 
     @property
     def tests(self) -> dict[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from triptych.errors import printable
 from triptych.reports.table import Table, keep_columns
 
 GAP = 2
@@ -50,10 +51,10 @@ def print_table(table: Table, console: Console, *, whole: bool = False, elsewher
     shown = table if whole else leave_out_optional(table, width)
     if _comfortable(shown) > width:
         shown = _stack_intervals(shown)
-    console.print(Text(table.title, style="bold"))
+    console.print(_text(table.title, style="bold"))
     with _widened(console, min(width, NOTES)):
         for sentence in table.lead:
-            console.print(Text(sentence))
+            console.print(_text(sentence))
     console.print()
     for number, part in enumerate(split(shown, width)):
         if number:
@@ -67,7 +68,7 @@ def print_table(table: Table, console: Console, *, whole: bool = False, elsewher
     notes = shown.all_notes if console.is_terminal else [note for note in shown.all_notes if note != shown.best_note]
     with _widened(console, min(width, NOTES)):
         for note in [*notes, *_left_out(table, shown, elsewhere)]:
-            console.print(Text(note))
+            console.print(_text(note))
     console.print()
 
 
@@ -127,13 +128,13 @@ def to_rich(table: Table, widths: Sequence[int]) -> RichTable:
     )
     for j, header in enumerate(_headers(table)):
         rich.add_column(
-            Text("\n".join(header)),
+            _text("\n".join(header)),
             justify="left" if j in table.prose else "right",
             vertical="top",
             width=widths[j],
         )
     for i, line in enumerate(table.cells.itertuples(index=False)):
-        rich.add_row(*(Text(cell, style="bold" if (i, j) in table.best else "") for j, cell in enumerate(line)))
+        rich.add_row(*(_text(cell, style="bold" if (i, j) in table.best else "") for j, cell in enumerate(line)))
     return rich
 
 
@@ -195,3 +196,7 @@ def _left_out(table: Table, shown: Table, elsewhere: str) -> list[str]:
         " ".join(filter(None, column)) for column in table.cells.columns if column not in list(shown.cells.columns)
     ]
     return [f"Left out for lack of space: {', '.join(names)} ({elsewhere})."] if names else []
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(printable(text), style)

@@ -9,20 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from triptych.runs.folder import RunFolder
-from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING
+from triptych.runs.folder import RunFolder, read_record
+from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
 from triptych.stored import ERRORS, DamagedFile, checksum, read_json
 
 KEY = "digests"
 """Key of a result that holds the digests, by the names of files. ``RESULT`` is that of the result's own figures, and
 ``STUDY`` that of what a run's study claims, which says nothing of the run itself."""
-RESULT, CONFIG, METRICS, STUDY = "result", "config.yaml", "metrics.csv", "study"
+RESULT, RECORD, CONFIG, METRICS, STUDY = "result", "run.json", "config.yaml", "metrics.csv", "study"
 TEXT = (*DATA_LOCATION, "train", "validation", "test")
 """Keys of ``data`` that say where the text lies; its fingerprint says what it is."""
 OTHER_FIGURES = "its figures are not those that were written"
@@ -41,7 +41,9 @@ def with_digests(result: Mapping[str, Any], folder: RunFolder) -> dict[str, Any]
     metrics = folder.path / METRICS
     files = [path for path in sorted(folder.checkpoints.glob("[!.]*")) if path.is_file()]
     config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
+    record = read_record(folder)
     digests = {
+        RECORD: record_digest(record.label, record.overrides),
         CONFIG: config_digest(config),
         STUDY: _digest(config.get(STUDY)),
         **({METRICS: known.get(METRICS) or text_checksum(metrics)} if metrics.exists() else {}),
@@ -64,6 +66,11 @@ def config_digest(config: Mapping[str, Any]) -> str:
     if isinstance(data := plain.get("data"), dict):
         plain["data"] = {key: value for key, value in data.items() if key not in TEXT}
     return _digest(plain)
+
+
+def record_digest(label: str, overrides: Sequence[str]) -> str:
+    """Return 16 hexadecimal digits that identify what a run is called in tables."""
+    return _digest([label, display_overrides(overrides)])
 
 
 def text_checksum(path: Path) -> list[int]:

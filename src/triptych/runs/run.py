@@ -30,7 +30,7 @@ from triptych.runs.digests import require_same_training
 from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_record
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
-from triptych.runs.stored_config import built_targets, read_config
+from triptych.runs.stored_config import read_config, vouched_for
 from triptych.stored import read_table
 
 AUTO = "auto"
@@ -59,8 +59,9 @@ class Run:
         trust: str | Sequence[str] | None = (),
     ) -> None:
         self.trust = trust
-        self.files = RunFolder(locate_run(folder))
-        read_record(self.files)
+        given = RunFolder(locate_run(folder))
+        read_record(given)
+        self.files = RunFolder(given.path.absolute())  # the working folder may change
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == AUTO else str(device)
 
@@ -84,9 +85,8 @@ class Run:
     @property
     def trusted(self) -> list[str]:
         """What the configuration may build from besides what triptych has, as ``trust`` of a command names it."""
-        if self.trust is None:
-            return [target for target in built_targets(self.config) if not target.startswith("triptych.")]
-        return [self.trust] if isinstance(self.trust, str) else list(self.trust)
+        trust = vouched_for(self.config) if self.trust is None else self.trust
+        return [value for value in ([trust] if isinstance(trust, str) else trust) if not value.startswith("triptych.")]
 
     def is_that_of(self, config: DictConfig) -> bool:
         """Whether the configuration of a command names this run, with the same weights, device and trust."""

@@ -3,7 +3,8 @@
 Hydra calls whatever a ``_target_`` names, with the arguments beside it. In a file that came with somebody's run, this
 could be any function of any installed package. So before a part of a run is built, each of its ``_target_`` must be one
 of those in the YAML files of its group: in triptych's conf/, in the user's own folders (``--config-dir``) or in an
-installed package that registers its own; or it must belong to a package that the user trusts.
+installed package that registers its own; or it must belong to a package that the user trusts. The same holds of values
+that say what is fetched from elsewhere.
 """
 
 from __future__ import annotations
@@ -24,17 +25,22 @@ from triptych.stored import ERRORS
 BUILT = ("model", "data", "search", "metric")
 """The groups whose parts are built when a run is loaded, translates and is scored."""
 
+TARGET = "_target_"
+"""Key whose value says what is built."""
+FETCHED = {"data": "url", "metric": "model"}
+"""By group, the key whose value says what is fetched: text, or a metric's model, which may hold code."""
+
 
 def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> DictConfig:
     """Return the configuration of a run, resolved and read-only.
 
     Args:
         folder: of the run.
-        trust: package of the user's, or several, that the configuration may build from; None for a configuration that
-            this process has made itself, which may build from anything.
+        trust: package of the user's, or several, that the configuration may build from, or what it may fetch; None for
+            a configuration that this process has made itself, which may build from anything.
 
     Raises:
-        UserError: a damaged file, or a ``_target_`` that nobody vouches for.
+        UserError: a damaged file, or a ``_target_`` or something to fetch that nobody vouches for.
     """
     run_values.register()  # a logger's or a callback's ``${run:folder}`` stands in it as text
     try:
@@ -74,30 +80,40 @@ def _references(parent: DictConfig | ListConfig, name: str | int, key: str) -> I
 
 
 def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str]) -> None:
-    known = {target for text in yaml_files(group) for _, target in targets_in(yaml.safe_load(text), group)}
-    for key, target in targets_in(part, group):
-        if target in known or any(f"{target}.".startswith(f"{package}.") for package in trust):
-            continue
-        raise UserError(
-            f"run={folder.path} would run code that is not triptych's: {key}={target}. If you trust it, add "
-            f"trust={target.split('.')[0]}."
-        )
+    files = [yaml.safe_load(text) for text in yaml_files(group)]
+    known = {target for file in files for _, target in values_in(file, group, TARGET)}
+    for key, target in values_in(part, group, TARGET):
+        if target not in known and not any(f"{target}.".startswith(f"{package}.") for package in trust):
+            raise UserError(
+                f"run={folder.path} would run code that is not triptych's: {key}={target}. If you trust it, add "
+                f"trust={target.split('.')[0]}."
+            )
+    if (name := FETCHED.get(group)) is None:
+        return
+    known = {value for file in files for _, value in values_in(file, group, name)}
+    for key, value in values_in(part, group, name):
+        if value not in known and value not in trust:
+            raise UserError(
+                f"run={folder.path} would fetch what triptych's own configuration does not name: {key}={value}. If you "
+                f"trust it, add trust={value}."
+            )
 
 
-def built_targets(config: DictConfig) -> list[str]:
-    """Return each ``_target_`` of what is built when a run is loaded, translates and is scored."""
+def vouched_for(config: DictConfig) -> list[str]:
+    """Return what a configuration builds from and fetches: whoever made it trusts that in other configurations too."""
     parts: Any = OmegaConf.to_container(config)
-    return [target for group in BUILT for _, target in targets_in(parts.get(group), group)]
+    found = [value for group in BUILT for _, value in values_in(parts.get(group), group, TARGET)]
+    return found + [value for group, name in FETCHED.items() for _, value in values_in(parts.get(group), group, name)]
 
 
-def targets_in(part: Any, key: str) -> Iterator[tuple[str, str]]:
-    """Give each ``_target_`` in a part of a configuration, with its key."""
+def values_in(part: Any, key: str, name: str) -> Iterator[tuple[str, str]]:
+    """Give each value of a name in a part of a configuration, such as ``_target_``, with its key."""
     if isinstance(part, dict):
-        for name, value in part.items():
-            if name == "_target_":
-                yield f"{key}._target_", str(value)
+        for inner, value in part.items():
+            if inner == name and not isinstance(value, dict | list):
+                yield f"{key}.{name}", str(value)
             else:
-                yield from targets_in(value, f"{key}.{name}")
+                yield from values_in(value, f"{key}.{inner}", name)
     elif isinstance(part, list):
         for i, value in enumerate(part):
-            yield from targets_in(value, f"{key}[{i}]")
+            yield from values_in(value, f"{key}[{i}]", name)

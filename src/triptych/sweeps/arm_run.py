@@ -88,7 +88,7 @@ def run_beside(arm: QueuedArm, *, folders: Sequence[Path], wait: bool) -> int:
         wait: as for ``run_arm``.
     """
     send_to_sweep()
-    with with_own_folders(folders):
+    with with_own_folders(folders, arm.overrides):
         loss = run_arm(arm.overrides, wait=wait, prepare=lambda: None)
     return NOT_FINISHED if loss is None else 0
 
@@ -145,5 +145,4 @@ class _ArmRun:
         from triptych.training.distributed import is_rank_zero
 
         if is_rank_zero():
-            run = self.folder.path.name if self.folder else None
-            sweep_arms.set_status(self.output, self.arm, status, run=run, reason=reason)
+            sweep_arms.set_status(self.output, self.arm, status, run=self.folder, reason=reason)

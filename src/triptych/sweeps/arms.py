@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from triptych.errors import UserError
-from triptych.runs.folder import write_json
+from triptych.runs.folder import RunFolder, read_record, write_json
 from triptych.runs.identity import display_overrides, identifying_overrides, short_label
 from triptych.runs.locks import run_lock
 from triptych.stored import read_json
@@ -26,6 +26,7 @@ class Arm:
         overrides: that identify the run, as tables show them.
         label: short name of the arm and of its run's folder; None for a sweep of one arm.
         run: name of its run's folder, once that is known.
+        config_hash: of its run, likewise; None in files of earlier versions.
         status: ``waiting`` (or stopped by the user), ``running`` (or killed while it ran), ``finished``, ``failed``,
             or ``left out``: failed before its run had a folder, and not named by a later sweep.
         reason: why it failed, in one line.
@@ -38,6 +39,7 @@ class Arm:
     overrides: tuple[str, ...]
     label: str | None = None
     run: str | None = None
+    config_hash: str | None = None
     status: str = WAITING
     reason: str | None = None
     cut_off: int = 0
@@ -129,11 +131,14 @@ def sweep_name(folder: Path) -> str:
     return f"{first.study or folder.absolute().name}-{first.identity}"
 
 
-def set_status(folder: Path, arm: Arm, status: str, *, run: str | None = None, reason: str | None = None) -> None:
+def set_status(folder: Path, arm: Arm, status: str, *, run: RunFolder | None = None, reason: str | None = None) -> None:
     """Write down how an arm fares. Only the process that trains it may do so."""
     arm = current(folder, arm)
     cut_off = arm.cut_off + 1 if status == RUNNING else 0
-    write_arm(folder, replace(arm, status=status, run=run or arm.run, reason=reason, cut_off=cut_off))
+    if run is not None:
+        known = read_record(run).config_hash if run.record.exists() else None
+        arm = replace(arm, run=run.path.name, config_hash=known)
+    write_arm(folder, replace(arm, status=status, reason=reason, cut_off=cut_off))
 
 
 def current(folder: Path, arm: Arm) -> Arm:

@@ -26,7 +26,7 @@ def launch(overrides: Sequence[str], run_arm: Callable[[list[str]], float | None
     folders = own_folders()
 
     def job(config: DictConfig) -> float | None:
-        with with_own_folders(() if own_folders() == folders else folders):  # unknown in another process
+        with with_own_folders(() if own_folders() == folders else folders, overrides):  # unknown in another process
             return run_arm(list(HydraConfig.get().overrides.task))
 
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # let errors through instead of printing them

@@ -82,6 +82,8 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
         UserError: text that cannot be read, a folder that cannot be written, or a name that another run has.
     """
     config = run_config.config
+    if not config.output:
+        raise UserError("output= is empty; give the folder that runs are kept in.")
     output = Path(config.output).expanduser()
     require_folder(output, "output")
     require_folder(Path(config.cache).expanduser(), "cache")

@@ -16,7 +16,7 @@ from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
 from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
-from triptych.files import remove_leftovers, replacing
+from triptych.files import naming, remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
 from triptych.runs import warnings
 from triptych.runs.digests import with_digests
@@ -29,7 +29,7 @@ from triptych.runs.folder import (
 )
 from triptych.runs.locks import run_lock
 from triptych.runs.result_file import read_trained
-from triptych.runs.stored_config import built_targets
+from triptych.runs.stored_config import vouched_for
 from triptych.training.build import (
     build_callbacks,
     build_loggers,
@@ -151,7 +151,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     config, folder = plan.run_config.config, plan.folder
     parts = build_parts(config, plan.corpus, plan.reference)
     if config.init:
-        take_weights(parts, config.init, trust=built_targets(config))
+        take_weights(parts, config.init, trust=vouched_for(config))
     check_lengths(config, parts)
     check_languages(build_metrics(config.metric), plan.corpus)  # a mistake is found now, and not after the training
     shared = trunk_steps(config, parts.data.total_steps)
@@ -189,7 +189,8 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
             _score(plan, result, trainer)
         status = "success"
     finally:
-        close_loggers(trainer.loggers, status)
+        with naming(folder.path):  # a log on a full disk does not say where it is
+            close_loggers(trainer.loggers, status)
 
 
 def _say(lines: Iterable[str], *sections: str, level: int = logging.INFO) -> None:

@@ -24,8 +24,10 @@ from triptych.runs.digests import METRICS, with_digests
 from triptych.runs.folder import RunFolder, write_json, write_record
 from triptych.runs.result_file import read_trained
 from triptych.runs.run import Run, load
+from triptych.runs.stored_config import read_config, vouched_for
 from triptych.training.build import build_loggers
 from triptych.training.loggers import begin_dashboards, close_loggers, log_outcome
+from triptych.training.match import resized
 from triptych.training.plan import RunPlan
 
 logger = logging.getLogger(__name__)
@@ -60,7 +62,7 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         checkpoint = "averaged"
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
-    run = load(folder.path, checkpoint, str(device), trust=None)
+    run = load(folder.path, checkpoint, str(device), trust=vouched_for(config))
     validation = split_loss(run.translator, corpus, VALIDATION, config.search_tokens)
     metrics, test = build_metrics(config.metric), {}
     chosen = choose_length_penalty(run.translator, corpus, instantiate(config.search), config.search_tokens)
@@ -115,9 +117,8 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         _link_weights(trained, beside)
         copied = RunFolder(beside)
         write_record(copied, plan.record)
-        # The other's model has the sizes that match has found.
-        stored = OmegaConf.merge(config, {"model": OmegaConf.load(trained.config).model})
-        OmegaConf.save(stored, copied.config)
+        sizes = _sizes(trained, config.model)
+        OmegaConf.save(OmegaConf.merge(config, {"model": resized(config.model, sizes)}), copied.config)
         write_json(copied.trained, with_digests(result, copied))
         scores = score_training(result, config, copied, plan.corpus, device)
         write_json(copied.result, with_digests({**result, **scores}, copied))
@@ -125,6 +126,16 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
     begin_dashboards(loggers, plan, weights_of=trained.path.name)
     log_outcome(loggers, folder, plan.corpus, device)
     close_loggers(loggers, "success")
+
+
+def _sizes(trained: RunFolder, model: DictConfig) -> dict[str, int]:
+    """Return the sizes that a trained run's model has, since ``match`` may have found others than are configured.
+
+    The rest of the model is this run's own: the other's configuration may be somebody else's.
+    """
+    stored = read_config(trained, None).model
+    own = {str(key): value for key, value in model.items() if type(value) is int}
+    return {key: stored[key] for key in own if type(stored.get(key)) is int}
 
 
 def _link_weights(trained: RunFolder, beside: Path) -> None:

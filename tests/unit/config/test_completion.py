@@ -52,6 +52,8 @@ def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "runs" / "sweep").mkdir()
     (tmp_path / "runs" / ".hidden").mkdir()
     (tmp_path / "text.en").touch()
+    for name in ("$(touch x)", "two words", "`x`", "a;b"):  # which a shell would not take as they are
+        (tmp_path / "runs" / name).mkdir()
     monkeypatch.chdir(tmp_path)
     assert offered("translate run=") == ["run=runs/"]
     assert offered("translate run=runs/") == ["run=runs/one", "run=runs/sweep/"]

@@ -48,11 +48,24 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         pass
 
 
-def test_the_working_folder_is_importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("folders", "overrides", "is_importable"),
+    [
+        ([], ["model=rnn", "seed=1"], False),
+        ([], ["trust=mine"], True),
+        ([], ["model._target_=mine.Model"], True),
+        (["."], [], True),
+    ],
+)
+def test_the_working_folder_is_importable_where_code_is_named(
+    folders: list[str], overrides: list[str], is_importable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It always was, and before everything that is installed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
-    with with_own_folders([]):
-        assert sys.path[0] == str(tmp_path)
+    before = [path for path in sys.path if path]
+    monkeypatch.setattr(sys, "path", [*before])
+    with with_own_folders(folders, overrides):
+        assert sys.path == [*before, *([str(tmp_path)] if is_importable else [])]
 
 
 def test_an_installed_package_brings_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ def test_a_key_that_another_run_of_the_command_line_uses_is_no_mistake() -> None
         (["-m", "hydra.sweep.dir=x"], "output=… and name=…"),
         (["hydra/launcher=joblib"], "add -m"),
         (["hydra.sweeper.max_batch_size=1"], "add -m"),
+        (["jobs=4"], "add -m"),
         (["hydra.verbose=true"], "triptych starts its runs itself"),
         (["-m", "seed=1,2", "hydra/job_logging=default"], "triptych starts its runs itself"),
     ],
@@ -82,7 +83,7 @@ def test_train_names_a_key_of_hydra_without_effect_and_why(given: list[str], rea
     [
         ["experiment=positions", "hydra.mode=RUN"],
         ["seed=1", "hydra/launcher=joblib", "hydra.mode=RUN"],  # a rank of a run of a sweep
-        ["hydra.mode=MULTIRUN", "seed=1,2"],
+        ["hydra.mode=MULTIRUN", "seed=1,2", "jobs=2"],
         ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "hydra.sweep.dir=logs"],
         ["experiment=positions", "hydra/launcher=joblib"],
     ],

@@ -121,3 +121,14 @@ def test_parts_of_a_table_stand_apart() -> None:
     lines = [line.strip() for line in printed(table(), 30).splitlines()]
     second = max(i for i, line in enumerate(lines) if line.startswith("model"))
     assert "" in lines[second - 3 : second]
+
+
+def test_names_do_not_command_the_terminal() -> None:
+    """Those of somebody else's run could."""
+    named = Table("\x1b]0;title\x07", make_cells(["arm"], [["rnn\x1b\x9bx"]]), lead=["\x07"], notes=["a\x1bc"])
+    console = Console(width=80)
+    with console.capture() as captured:
+        print_table(named, console)
+    shown = captured.get()
+    assert "rnn??x" in shown
+    assert not {"\x1b", "\x07", "\x9b"} & {*shown}

@@ -17,7 +17,7 @@ from triptych.runs.digests import (
     text_checksum,
     with_digests,
 )
-from triptych.runs.folder import RunFolder, write_json
+from triptych.runs.folder import FORMAT, RunFolder, RunRecord, write_json, write_record
 from triptych.stored import DamagedFile
 
 RESULT = {"train": {"steps": 20, "flops": 3.25e9, "seconds": 1.5}, "data": {"token_stream_after": {2: "a", 10: "b"}}}
@@ -38,6 +38,7 @@ def folder(tmp_path: Path) -> RunFolder:
     (folder.checkpoints / "best.ckpt").write_bytes(b"weights")
     (folder.path / "metrics.csv").write_text("step\n1\n")
     folder.config.write_text(yaml.safe_dump(CONFIG))
+    write_record(folder, RunRecord(FORMAT, "0.3.0", "run", "run", ("seed=1",), "aa", "bb", {}))
     write_json(folder.result, with_digests(RESULT, folder))
     return folder
 
