@@ -46,15 +46,16 @@ def print_table(table: Table, console: Console, *, whole: bool = False, elsewher
         whole: whether to print the optional columns in any case.
         elsewhere: where the columns are that are left out, as a clause.
     """
+    table = _printable(table)
     narrow = console.is_terminal or "COLUMNS" in os.environ
     width = console.width if narrow else sys.maxsize
     shown = table if whole else leave_out_optional(table, width)
     if _comfortable(shown) > width:
         shown = _stack_intervals(shown)
-    console.print(_text(table.title, style="bold"))
+    console.print(Text(table.title, style="bold"))
     with _widened(console, min(width, NOTES)):
         for sentence in table.lead:
-            console.print(_text(sentence))
+            console.print(Text(sentence))
     console.print()
     for number, part in enumerate(split(shown, width)):
         if number:
@@ -68,8 +69,19 @@ def print_table(table: Table, console: Console, *, whole: bool = False, elsewher
     notes = shown.all_notes if console.is_terminal else [note for note in shown.all_notes if note != shown.best_note]
     with _widened(console, min(width, NOTES)):
         for note in [*notes, *_left_out(table, shown, elsewhere)]:
-            console.print(_text(note))
+            console.print(Text(note))
     console.print()
+
+
+def _printable(table: Table) -> Table:
+    """Return the table without control characters, which names in somebody else's run may hold."""
+    return replace(
+        table,
+        title=printable(table.title),
+        cells=table.cells.map(printable),
+        notes=[*map(printable, table.notes)],
+        lead=[*map(printable, table.lead)],
+    )
 
 
 @contextmanager
@@ -128,13 +140,13 @@ def to_rich(table: Table, widths: Sequence[int]) -> RichTable:
     )
     for j, header in enumerate(_headers(table)):
         rich.add_column(
-            _text("\n".join(header)),
+            Text("\n".join(header)),
             justify="left" if j in table.prose else "right",
             vertical="top",
             width=widths[j],
         )
     for i, line in enumerate(table.cells.itertuples(index=False)):
-        rich.add_row(*(_text(cell, style="bold" if (i, j) in table.best else "") for j, cell in enumerate(line)))
+        rich.add_row(*(Text(cell, style="bold" if (i, j) in table.best else "") for j, cell in enumerate(line)))
     return rich
 
 
@@ -196,7 +208,3 @@ def _left_out(table: Table, shown: Table, elsewhere: str) -> list[str]:
         " ".join(filter(None, column)) for column in table.cells.columns if column not in list(shown.cells.columns)
     ]
     return [f"Left out for lack of space: {', '.join(names)} ({elsewhere})."] if names else []
-
-
-def _text(text: str, style: str = "") -> Text:
-    return Text(printable(text), style)
