@@ -21,7 +21,7 @@ SWEEP = ["model=lm4mt,rnn_luong"]
 def call_everything(output: str) -> dict[str, Any]:
     """Call the six functions as a notebook would, and return the figures that do not depend on the clock."""
     run = triptych.train("model=lm4mt", *SMALL, f"output={output}/one")
-    assert run.folder.parent == Path(output) / "one"
+    assert run.folder.parent == Path(output).absolute() / "one"
     sources = ["The dog sees the cat.", ""]
     translations = run.translate(sources)
     assert translations[1] == ""
