@@ -55,7 +55,7 @@ lint: .venv/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 quick: .venv/installed-test
 	$(PYTEST) -m "not slow and not gpu" tests/unit tests/architecture
