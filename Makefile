@@ -8,11 +8,12 @@
 # make test      lint, then the tests that take seconds
 # make test-all  lint, then all tests that need no GPU
 # make test-faults  every key and every file with every fault, signals and kills, random configurations; an hour
+# make test-slurm   sweeps and trainings on a real Slurm, as root, after apt-get install slurm-wlm munge
 # Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all test-faults lint bench studies docs notebooks
+.PHONY: compare quick test test-all test-faults test-slurm lint bench studies docs notebooks
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -64,7 +65,11 @@ test: lint
 	$(PYTEST) -m "not slow and not gpu"
 
 test-all: lint
-	$(PYTEST) -m "not gpu and not faults"
+	$(PYTEST) -m "not gpu and not faults and not slurm"
 
 test-faults: .venv/installed-test
 	$(PYTEST) -m faults
+
+test-slurm: .venv/installed-test
+	$(BIN)/pip install -q -c constraints.txt -e '.[cluster]'
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m slurm

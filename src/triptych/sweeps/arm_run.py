@@ -19,6 +19,7 @@ from triptych.sweeps.arms import FAILED, FINISHED, RUNNING, WAITING, Arm
 from triptych.sweeps.messages import send_to_sweep
 from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm
 from triptych.sweeps.time_left import TimeLeft, in_words
+from triptych.training.requeue import name_job
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ def run_arm(
     if not wait and arm.cut_off >= CUT_OFF_OFTEN:
         logger.info(COMES_LATER, arm.place, arm.cut_off)
         return None
+    name_job(arm.label or arm.identity)
     run = _ArmRun(output, arm, wait)
     if course is None:
         return run.run(composed)

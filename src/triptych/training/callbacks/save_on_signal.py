@@ -1,4 +1,4 @@
-"""Save and stop on Ctrl-C and SIGTERM."""
+"""Save and stop on Ctrl-C, SIGTERM, and what Slurm sends before the end of a job."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import lightning
 from lightning.pytorch.callbacks import Callback
 
 from triptych.training.distributed import all_gather
+from triptych.training.requeue import requeue, wall_time_signal
 
 STEPS_BETWEEN_CHECKS = 20
 """Optimizer steps after which several ranks agree on whether one of them got a signal."""
@@ -23,6 +24,9 @@ ONE_STOP = 1.0
 
 class SaveOnSignal(Callback):
     """End training after the current optimizer step on Ctrl-C or SIGTERM, with nothing lost.
+
+    A job that submitit has started on Slurm goes back into the queue after SIGTERM, and after the signal that comes
+    before its wall time is over.
 
     A second signal, ``ONE_STOP`` seconds later, ends it at once. Signals reach only the main thread: in another one
     this callback does nothing.
@@ -45,7 +49,7 @@ class SaveOnSignal(Callback):
         """Replace Lightning's handlers, which stop training without saving."""
         if threading.current_thread() is not threading.main_thread():
             return
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in filter(None, (signal.SIGINT, signal.SIGTERM, wall_time_signal())):
             self._handlers_before[number] = signal.signal(number, self._receive)
 
     def on_train_batch_start(
@@ -81,9 +85,12 @@ class SaveOnSignal(Callback):
             self.received, self._received_at = number, now
 
     def _stop(self, number: int) -> None:
-        if number == signal.SIGTERM:
-            raise SystemExit(TERMINATED)
-        raise KeyboardInterrupt
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        if (at_wall_time := wall_time_signal()) and (handler := self._handlers_before.get(at_wall_time)):
+            self._restore_handlers()
+            requeue(handler, at_wall_time)
+        raise SystemExit(TERMINATED)
 
 
 def save_between_steps(trainer: lightning.Trainer, path: Path) -> None:
