@@ -221,6 +221,20 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
         lock.release()
 
 
+@contextmanager
+def made_once(path: Path) -> Iterator[bool]:
+    """Say whether the block must make a folder that is missing. While one process makes it, others wait for it.
+
+    Raises:
+        UserError: the file system keeps no locks.
+    """
+    if path.exists():
+        yield False
+        return
+    with locked(path.with_name(f".{path.name}.lock"), wait=True):
+        yield not path.exists()
+
+
 def _without_locks(path: Path) -> UserError:
     return UserError(
         f"{path.parent}: its file system keeps no locks, so two processes could write the same files; give an output=… "

@@ -21,7 +21,7 @@ from triptych.data.pairs import Pairs
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
-from triptych.files import locked, naming, replacing
+from triptych.files import made_once, naming, replacing
 from triptych.stored import read_json
 
 FILE_PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
@@ -37,10 +37,8 @@ def build_folder_once(folder: Path) -> Iterator[Path | None]:
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = folder.with_name(f".{folder.name}")
-    with ExitStack() as lock:
-        if not folder.exists():
-            lock.enter_context(locked(folder.with_name(f".{folder.name}.lock"), wait=True))
-        if folder.exists():
+    with made_once(folder) as is_missing:
+        if not is_missing:
             yield None
             return
         unfinished.mkdir(exist_ok=True)

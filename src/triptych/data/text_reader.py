@@ -20,7 +20,7 @@ from triptych.data.held_out import HashRange
 from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import ConcatenatedLines, LineFile, LineWriter, read_lines
 from triptych.errors import UserError
-from triptych.files import replacing
+from triptych.files import made_once, replacing
 from triptych.stored import checksums, read_json, require_checksums
 
 _FORMAT = 2
@@ -178,23 +178,30 @@ def store_text(
     stored += [text_format.name] if text_format.name else []
     key = hashlib.sha256(json.dumps(stored).encode()).hexdigest()[:16]
     folder = cache / "text" / key
-    if not folder.exists():
-        with replacing(folder) as temporary:
-            temporary.mkdir()
-            writers = [LineWriter(temporary / f"{side}.txt") for side in SIDES]
-            counts = [0, 0]
-            pairs = (
-                pair for pair in read_pairs(files, text_format.sentences_of) if part_of is None or part_of.has(pair[0])
-            )
-            while block := list(islice(pairs, _BLOCK_PAIRS)):
-                filled = [pair for pair in block if all(pair)]
-                counts = [counts[0] + len(block), counts[1] + len(block) - len(filled)]
-                for writer, side in zip(writers, zip(*(filled if drop_empty else block), strict=True), strict=False):
-                    writer.add(side)
-            for writer in writers:
-                writer.close()
-            (temporary / "counts.json").write_text(json.dumps({"counts": counts, "files": checksums(temporary)}))
+    with made_once(folder) as is_missing:
+        if is_missing:
+            _write_text(folder, files, text_format, drop_empty, part_of)
     return folder
+
+
+def _write_text(
+    folder: Path, files: tuple[Path, Path], text_format: TextFormat, drop_empty: bool, part_of: HashRange | None
+) -> None:
+    with replacing(folder) as temporary:
+        temporary.mkdir()
+        writers = [LineWriter(temporary / f"{side}.txt") for side in SIDES]
+        counts = [0, 0]
+        pairs = (
+            pair for pair in read_pairs(files, text_format.sentences_of) if part_of is None or part_of.has(pair[0])
+        )
+        while block := list(islice(pairs, _BLOCK_PAIRS)):
+            filled = [pair for pair in block if all(pair)]
+            counts = [counts[0] + len(block), counts[1] + len(block) - len(filled)]
+            for writer, side in zip(writers, zip(*(filled if drop_empty else block), strict=True), strict=False):
+                writer.add(side)
+        for writer in writers:
+            writer.close()
+        (temporary / "counts.json").write_text(json.dumps({"counts": counts, "files": checksums(temporary)}))
 
 
 def read_pairs(

@@ -33,7 +33,7 @@ from triptych.data.bpe_dropout import BpeDropout
 from triptych.data.sentencepiece_training import train_model
 from triptych.data.text_file import digest_lines
 from triptych.errors import UserError, require_at_least, require_one_of
-from triptych.files import replacing
+from triptych.files import made_once, replacing
 from triptych.ranges import Count, Pieces, Positive, Probability
 from triptych.stored import DamagedFile, check_shape, read_bytes, read_json
 
@@ -301,37 +301,41 @@ class SentencePieceTrainer:
         src, tgt = corpus.splits["train"]
         fingerprint = self._fingerprint(corpus.languages, src, tgt)
         folder = Path(cache).expanduser() / "tokenizers" / fingerprint
-        if not folder.exists():
-            sides = {"src": self._select_lines(src), "tgt": self._select_lines(tgt)}
-            if self.algorithm == WORD:
-                sides = {
-                    side: [" ".join(word_splitting.split(line)) for line in lines] for side, lines in sides.items()
-                }
-            texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
-            models = {
-                name: train_model(
-                    lines,
-                    corpus.languages,
-                    algorithm=self.algorithm,
-                    vocab_size=self.vocab_size,
-                    byte_fallback=self.byte_fallback,
-                )
-                for name, lines in texts.items()
-            }
-            settings = TokenizerSettings(
-                name=self._name(models),
-                algorithm=self.algorithm,
-                fingerprint=fingerprint,
-                languages=corpus.languages,
-                joint=self.joint,
-                byte_fallback=self.byte_fallback,
-                bpe_dropout=self.bpe_dropout,
-                unigram_alpha=self.unigram_alpha,
-                lines=sum(map(len, texts.values())),
-            )
-            with replacing(folder) as temporary:
-                Tokenizer(settings, models).save(temporary)
+        with made_once(folder) as is_missing:
+            if is_missing:
+                self._train(folder, fingerprint, corpus.languages, src, tgt)
         return Tokenizer.load(folder)
+
+    def _train(
+        self, folder: Path, fingerprint: str, languages: tuple[str, ...], src: Sequence[str], tgt: Sequence[str]
+    ) -> None:
+        sides = {"src": self._select_lines(src), "tgt": self._select_lines(tgt)}
+        if self.algorithm == WORD:
+            sides = {side: [" ".join(word_splitting.split(line)) for line in lines] for side, lines in sides.items()}
+        texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
+        models = {
+            name: train_model(
+                lines,
+                languages,
+                algorithm=self.algorithm,
+                vocab_size=self.vocab_size,
+                byte_fallback=self.byte_fallback,
+            )
+            for name, lines in texts.items()
+        }
+        settings = TokenizerSettings(
+            name=self._name(models),
+            algorithm=self.algorithm,
+            fingerprint=fingerprint,
+            languages=languages,
+            joint=self.joint,
+            byte_fallback=self.byte_fallback,
+            bpe_dropout=self.bpe_dropout,
+            unigram_alpha=self.unigram_alpha,
+            lines=sum(map(len, texts.values())),
+        )
+        with replacing(folder) as temporary:
+            Tokenizer(settings, models).save(temporary)
 
     def _fingerprint(self, languages: tuple[str, ...], *texts: Sequence[str]) -> str:
         identity = [sentencepiece.__version__, vars(self), languages, *map(digest_lines, texts)]
