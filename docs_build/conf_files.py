@@ -117,7 +117,7 @@ def options(group: str) -> list[ConfFile]:
 
 
 def _is_made_by_code(name: str) -> bool:
-    return name == "_self_" or name.endswith("_schema")
+    return name == "_self_" or name.endswith("_schema") or name.startswith("submitit_")  # the last of Hydra's plugin
 
 
 def _choices(defaults: Iterable[DefaultsEntry], group: str) -> Iterator[Choice]:

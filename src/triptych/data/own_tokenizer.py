@@ -9,7 +9,8 @@ from pathlib import Path
 import sentencepiece
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, UNK
-from triptych.data.tokenizer import OWN, SRC_TAG, ParallelText, Tokenizer, TokenizerSettings
+from triptych.data.tokenizer import OWN, SRC_TAG, ParallelText, Tokenizer
+from triptych.data.tokenizer_settings import TokenizerSettings
 from triptych.errors import UserError
 
 SPECIAL_IDS = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS}

@@ -21,7 +21,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,6 +32,7 @@ from triptych.data import word_splitting
 from triptych.data.bpe_dropout import BpeDropout
 from triptych.data.sentencepiece_training import train_model
 from triptych.data.text_file import digest_lines
+from triptych.data.tokenizer_settings import TokenizerSettings
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.files import made_once, replacing
 from triptych.ranges import Count, Pieces, Positive, Probability
@@ -59,21 +60,6 @@ class ParallelText(Protocol):
 
     @property
     def splits(self) -> Mapping[str, tuple[Sequence[str], Sequence[str]]]: ...
-
-
-@dataclass(frozen=True)
-class TokenizerSettings:
-    """Settings of a trained tokenizer, stored as JSON beside its models; ``Tokenizer`` describes the fields."""
-
-    name: str
-    algorithm: str
-    fingerprint: str
-    languages: tuple[str, ...]
-    joint: bool
-    byte_fallback: bool
-    bpe_dropout: float
-    unigram_alpha: float | None
-    lines: int
 
 
 class Tokenizer:
