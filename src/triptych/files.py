@@ -9,8 +9,9 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -22,6 +23,8 @@ OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 """What a write says that fails because of its disk, and not because of its name."""
 STREAMS = {"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}
 """Names of the streams that every process has, and their numbers."""
+NEW = 60
+"""Seconds in which a file that is being made need not be locked yet."""
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 """What a file system says that keeps no locks, as NFS without its lock service."""
 
@@ -168,8 +171,32 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         with naming(path), _open_device(path) as file, _compressing(file, path) as text:
             yield text
         return
-    with replacing(path.resolve()) as beside, beside.open("wb") as file, _compressing(file, path) as text:
+    place = path.resolve()
+    _remove_abandoned(place)
+    with replacing(place) as beside, beside.open("wb") as file, _compressing(file, path) as text:
+        _hold(file)
         yield text
+
+
+def _hold(file: BinaryIO) -> bool:
+    """Lock a file for as long as it is open; return False if another process holds it, or the system keeps no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what killed processes have left half-written beside a file: nobody holds it, and it is not new."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        if not re.fullmatch(r"\.[0-9a-f]{8}", leftover.suffix) or not leftover.is_file():
+            continue
+        with suppress(OSError), leftover.open("rb") as file:
+            if time.time() - leftover.stat().st_mtime > NEW and _hold(file):
+                leftover.unlink()
 
 
 def _open_device(path: Path) -> BinaryIO:

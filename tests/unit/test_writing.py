@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import triptych
 from triptych.errors import UserError
+from triptych.files import writing
 from triptych.runs.demo import FOLDER
 
 WRITE = """
@@ -68,3 +70,23 @@ def test_the_folder_of_a_loaded_run_stays_where_the_working_folder_was(
     run = triptych.load("run")
     monkeypatch.chdir(tmp_path / "b")
     assert run.result["run"] == triptych.load("demo:transformer").result["run"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_what_a_killed_process_has_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """It stayed for good."""
+    path = tmp_path / "out.fr"
+    left, new, other = (tmp_path / f".out.fr.{end}" for end in ("0123abcd", "4567abcd", "notes"))
+    for one in (left, new, other):
+        one.write_text("half")
+    for one in (left, other):
+        os.utime(one, (1e9, 1e9))
+    with writing(path) as file:
+        (held,) = {*tmp_path.glob(".out.fr.*")} - {new, other}
+        os.utime(held, (1e9, 1e9))
+        with writing(path) as second:
+            assert held.exists(), "another process writes it"
+            second.write(b"second")
+        file.write(b"first")
+    assert path.read_text() == "first"
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".out.fr.4567abcd", ".out.fr.notes", "out.fr"]
