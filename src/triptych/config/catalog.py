@@ -24,6 +24,7 @@ KINDS = {
     "loggers": "logger",
     "matches": "match",
     "scales": "scale",
+    "launchers": "hydra/launcher",
     "studies": "experiment",
 }
 """What ``triptych list`` calls the groups that a user chooses from. Arms are left out: their studies list them."""

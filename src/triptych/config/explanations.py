@@ -112,6 +112,11 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
         )
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is no configuration key{_suggestion(found[1], command, overrides) or '.'}"
+    if found := re.search(r"Could not (?:find|load) 'hydra/launcher/([^']+)'", text):
+        return (
+            f"the launcher {found[1]} is not installed; pip install 'triptych[cluster]' for Slurm, or "
+            "'triptych[parallel]' for joblib."
+        )
     if found := re.search(
         r"Could not find '([^']+)'.*?Available options in '([^']+)':\s*(.*?)\n(?:Config|$|\n)", text, re.S
     ):
