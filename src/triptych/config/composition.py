@@ -208,7 +208,11 @@ def arms_of(command: str, arguments: Sequence[str]) -> tuple[DictConfig, list[li
 
 
 def _refuse_shared_output(command: str, arms: Sequence[Sequence[str]]) -> None:
-    """Raise ``UserError`` if several combinations of values would write one file, of which the last would be kept."""
+    """Refuse combinations of values that would write the same file: the last would replace the others.
+
+    Raises:
+        UserError: two of them would.
+    """
     outputs: list[str] = []
     for arm in arms:
         with suppress(Exception):  # a mistake, which the arm itself reports

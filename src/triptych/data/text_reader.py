@@ -62,8 +62,11 @@ def test_sets(sources: Sequence[Source]) -> dict[str, Source]:
             raise UserError(f"data.test: two splits have the name '{name}'; give the files of one another name.")
         named[name] = source
     for name in named:
-        if other := next((one for one in named if one in map(f"{name}.{{}}".format, BESIDE)), None):
-            raise UserError(f"data.test: '{other}' is the name of a file that is kept of '{name}'; rename its files.")
+        for other in (f"{name}.{ending}" for ending in BESIDE):
+            if other in named:
+                raise UserError(
+                    f"data.test: '{other}' is the name of a file that is kept of '{name}'; rename its files."
+                )
     return named
 
 

@@ -119,9 +119,9 @@ class Archive:
     @cached_property
     def curves(self) -> pd.DataFrame:
         """The metrics of all runs as strings, with the name of the run in the column ``run``."""
-        path = self.folder / CURVES_FILE
+        path, expected = self.folder / CURVES_FILE, self._header.get("checksums", {}).get(CURVES_FILE)
         try:
-            if text_checksum(path) != self._header.get("checksums", {}).get(CURVES_FILE, text_checksum(path)):
+            if expected not in (None, text_checksum(path)):
                 raise UserError(f"{path} has changed since it was written; {ADVICE}.")
             return pd.read_csv(path, dtype=str, keep_default_na=False)
         except FileNotFoundError:
