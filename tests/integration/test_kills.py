@@ -16,13 +16,15 @@ import torch
 
 TRAIN = ["train", "scale=smoke", "budget.steps=60", "validation.every=4", "log_every=3", "cache=../cache", "name=x"]
 TRAIN += ["data.train=500", "tokenizer.vocab_size=600", "test=false", "checkpoint.average=3"]
+CPUS = ["strategy.accelerator=cpu", "strategy.precision=32-true", "strategy.workers=0"]
 TRAININGS = {
     "rnn": ["model=rnn", "tokenizer.bpe_dropout=0.1"],
     "transformer": ["model=transformer", "strategy.workers=2"],
     "lm4mt": ["model=lm4mt", "loss=decayed"],
     "convs2s": ["model=convs2s", "batch.accumulate=2"],
     "hybrid": ["model=hybrid", "strategy.workers=2", "batch.accumulate=2"],
-    "two processes": ["strategy=ddp", "strategy.accelerator=cpu", "strategy.precision=32-true", "strategy.workers=0"],
+    "two processes": ["strategy=ddp", *CPUS],
+    "sharded": ["strategy=fsdp", *CPUS],
 }
 
 

@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
+from triptych.contract.stacked_layers import Stack
 from triptych.errors import UserError
 
 
@@ -35,7 +36,7 @@ class AttentionMap:
     key_side: str
 
 
-class TranslationModel(nn.Module, ABC):
+class TranslationModel(Stack, ABC):
     """An architecture. The rest of the package trains, decodes, counts, draws and tests it by these methods alone.
 
     A model is also built on PyTorch's ``meta`` device, to be checked and measured. A constructor must therefore not
@@ -109,9 +110,6 @@ class TranslationModel(nn.Module, ABC):
             UserError: CTranslate2 has no form for the model, or is not installed.
         """
         raise UserError(f"CTranslate2 cannot run {type(self).__name__}; export a model of another architecture.")
-
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile by ``torch.compile`` with these arguments what training repeats; by default, nothing."""
 
     @property
     @abstractmethod

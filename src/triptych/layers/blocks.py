@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from triptych.kernels.dropout import Dropout
 from triptych.layers.attention import CrossAttention, ProjectedMemory, SelfAttention
+from triptych.layers.encoder_decoder import Memory
 from triptych.layers.initialization import init_linear
 from triptych.layers.kv_cache import KVCache
 from triptych.layers.sequence_layout import SequenceLayout
@@ -71,15 +72,17 @@ class Block(nn.Module):
         x: Tensor,
         layout: SequenceLayout,
         kv_cache: KVCache | None = None,
-        memory: ProjectedMemory | None = None,
+        memory: Memory | ProjectedMemory | None = None,
     ) -> Tensor:
         """Transform rows x (R, d_model) to rows (R, d_model).
 
         Args:
             layout: how the rows lie, and what self-attention may see.
             kv_cache: keys and values of earlier positions, to which those of x are added.
-            memory: what ``project_memory`` makes of an encoder's memory.
+            memory: of an encoder, or what ``project_memory`` has made of it.
         """
+        if isinstance(memory, Memory):
+            memory = self.project_memory(memory)
         run = self._forward_pre_norm if self.pre_norm else self._forward_post_norm
         return run(x, layout, kv_cache, memory)
 
@@ -99,10 +102,10 @@ class Block(nn.Module):
             x = self.cross_norm(x + self.dropout(self.cross_attention(x, layout, memory)))
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
 
-    def project_memory(self, memory: Tensor, layout: SequenceLayout) -> ProjectedMemory:
-        """Project a memory's rows (R, memory_size) to the keys and values of this block's attention."""
+    def project_memory(self, memory: Memory) -> ProjectedMemory:
+        """Project a memory to the keys and values of this block's attention."""
         assert self.cross_attention is not None
-        return self.cross_attention.project(memory, layout)
+        return self.cross_attention.project(memory.packed(), memory.layout)
 
     def flops(self, queries: int, memory: int = 0) -> int:
         """Count those of a forward pass over ``queries`` positions, and as many keys, with a memory of ``memory``."""

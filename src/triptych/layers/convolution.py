@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -174,7 +173,5 @@ class ConvolutionalEncoder(Encoder):
     def check_length(self, length: int) -> None:
         self.embed.positions.check_length(length)
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile the convolutions. They are alike, so that what is compiled for one serves all."""
-        for convolution in self.layers:
-            convolution.compile(*args, **kwargs)
+    def stacked_layers(self) -> list[nn.Module]:
+        return [*self.layers]

@@ -6,7 +6,7 @@ under a kernel (k), L layers, M features of a memory; in decoding, W hypotheses 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -186,10 +186,8 @@ class ConvolutionalDecoder(Decoder):
     def check_length(self, length: int) -> None:
         self.embed.positions.check_length(length)
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile the layers. They are alike, so that what is compiled for one serves all."""
-        for layer in self.layers:
-            layer.compile(*args, **kwargs)
+    def stacked_layers(self) -> list[nn.Module]:
+        return [*self.layers]
 
 
 def scale_gradient(x: Tensor, factor: float) -> Tensor:

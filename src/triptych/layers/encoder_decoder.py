@@ -8,11 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from triptych.contract.decoder_state import DecoderState
+from triptych.contract.stacked_layers import Stack
 from triptych.layers.sequence_layout import SequenceLayout
 
 RecurrentState = tuple[Tensor, ...]
@@ -50,7 +51,7 @@ class Memory:
         return self.padded().masked_fill(~is_token, 0).sum(1) / is_token.sum(1)
 
 
-class Encoder(nn.Module, ABC):
+class Encoder(Stack, ABC):
     """The half of a model that reads the source.
 
     Attributes:
@@ -83,11 +84,8 @@ class Encoder(nn.Module, ABC):
         """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
         return 0
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile what training repeats; by default, nothing."""
 
-
-class Decoder(nn.Module, ABC):
+class Decoder(Stack, ABC):
     """The half of a model that writes the target.
 
     Its constructor is called with ``encoder=…``, whose sizes it may need.
@@ -125,6 +123,3 @@ class Decoder(nn.Module, ABC):
     def embedding_parameters(self) -> int:
         """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
         return 0
-
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile what training repeats; by default, nothing."""

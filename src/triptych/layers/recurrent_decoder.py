@@ -106,7 +106,9 @@ class RecurrentDecoder(RecurrentStack, Decoder):
             gates = self.num_entered * self.layers[0].num_gates * self.hidden_size
             entering = context_size if self.query_before_step else self.embedding_size
             self.context_projection = nn.Linear(entering, gates, bias=False)
-        self._step: Callable[..., StepResult] = self.bahdanau_step if self.query_before_step else self.luong_step
+        # A function, not a method of this decoder: compiled, it must serve copies of the decoder as well.
+        step = RecurrentDecoder.bahdanau_step if self.query_before_step else RecurrentDecoder.luong_step
+        self._step: Callable[..., StepResult] = step
         self._compiled = False
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -245,7 +247,7 @@ class RecurrentDecoder(RecurrentStack, Decoder):
         with products(self._loop_matrices(loop), recurrent) as first:
             states = layer_states(first)
             for inputs in preactivations:
-                output, alpha, states, input_feed = self._step(inputs, states, input_feed, loop)
+                output, alpha, states, input_feed = self._step(self, inputs, states, input_feed, loop)
                 outputs.append(output)
                 alphas.append(alpha)
         collected = torch.stack(outputs, 1)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
+from triptych.contract.stacked_layers import Stack
 from triptych.errors import require_at_least
 from triptych.layers.attention import ProjectedMemory
 from triptych.layers.blocks import Block
@@ -25,7 +26,7 @@ from triptych.layers.transformer_config import NORMS, TransformerConfig
 from triptych.ranges import Layers
 
 
-class Blocks(nn.Module):
+class Blocks(Stack):
     """A stack of N identical layers, and the final norm of a pre-norm stack.
 
     Args:
@@ -58,10 +59,8 @@ class Blocks(nn.Module):
     def __iter__(self) -> Iterator[Block]:
         return iter(cast(list[Block], self.blocks))
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile the blocks. They are alike, so that what is compiled for one serves all."""
-        for block in self:
-            block.compile(*args, **kwargs)
+    def stacked_layers(self) -> list[nn.Module]:
+        return [*self]
 
     def check_length(self, length: int) -> None:
         self.input.positions.check_length(length)
@@ -116,8 +115,7 @@ class CausalBlocks(Blocks):
         """
         memory = None if memory is None else replace(memory, vectors=memory.packed())
         for block, kv_cache in zip(self, kv_caches or [None] * len(self.blocks), strict=True):
-            projected = None if memory is None else block.project_memory(memory.vectors, memory.layout)
-            x = block(x, layout, kv_cache, projected)
+            x = block(x, layout, kv_cache, memory)
         return x
 
     def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -170,10 +168,10 @@ class TransformerDecoder(CausalBlocks, Decoder):
         return self.norm(layout.without_filling(self.run(x, layout, memory)))
 
     def start(self, memory: Memory) -> DecoderState:
-        mask, vectors = memory.layout.is_token, memory.packed()
-        sentence = {"position": vectors.new_zeros(len(mask), dtype=torch.long)}
+        mask, memory = memory.layout.is_token, replace(memory, vectors=memory.packed())
+        sentence = {"position": mask.new_zeros(len(mask), dtype=torch.long)}
         for i, block in enumerate(self):
-            sentence |= block.project_memory(vectors, memory.layout).tensors(i)
+            sentence |= block.project_memory(memory).tensors(i)
         return DecoderState(sentence, {"visible": mask.new_empty(len(mask), 0)})
 
     def flops(self, src_length: int, steps: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
@@ -75,6 +75,9 @@ class EncoderDecoder(TranslationModel):
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         hidden, state = self.decoder.step(self.embeddings.embed_next(tokens), state)
         return hidden @ self.embeddings.output_weight.T, state
+
+    def stacked_layers(self) -> list[nn.Module]:
+        return [*self.encoder.stacked_layers(), *self.decoder.stacked_layers()]
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         self.encoder.compile(*args, **kwargs)

@@ -19,10 +19,10 @@ one by Gao et al. 2022.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
@@ -196,8 +196,8 @@ class LM4MT(TranslationModel):
         hidden, state = self.decoder.step(self.embeddings.embed_next(self._with_target_tag(tokens)), state)
         return hidden @ self.embeddings.output_weight.T, state
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        self.decoder.compile(*args, **kwargs)
+    def stacked_layers(self) -> list[nn.Module]:
+        return self.decoder.stacked_layers()
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         with torch.no_grad(), record_attention(self) as weights:

@@ -16,6 +16,7 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import CSVLogger, Logger
+from lightning.pytorch.strategies import Strategy
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from omegaconf import DictConfig
 from rich.console import Console
@@ -41,6 +42,7 @@ from triptych.training.callbacks.validation_bleu import ValidationBleu
 from triptych.training.loss import TranslationLoss
 from triptych.training.match import BUDGET_TIMES, SAMPLED_PAIRS, matched_sizes, multiple, resized
 from triptych.training.module import TranslationModule
+from triptych.training.sharding import FSDP, sharded_strategy
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,7 @@ def build_trainer(
         "accelerator": strategy.accelerator,
         "devices": 1 if measuring else devices,
         "num_nodes": 1 if measuring else strategy.num_nodes,
-        "strategy": "auto" if measuring else strategy.strategy,
+        "strategy": "auto" if measuring else _strategy(strategy),
         "precision": strategy.precision,
         "max_steps": steps,
         "max_epochs": 1,
@@ -257,6 +259,12 @@ def build_trainer(
     if wanted.split("-")[0] != got.split("-")[0]:  # Lightning takes another one, with a warning
         raise UserError(f"strategy.precision={wanted} does not work here; {got} does.")
     return trainer
+
+
+def _strategy(strategy: DictConfig) -> str | Strategy:
+    """Return what Lightning's trainer takes as its strategy."""
+    name: str = strategy.strategy
+    return sharded_strategy(strategy.devices * strategy.num_nodes) if name == FSDP else name
 
 
 def compile_parts(config: DictConfig, module: TranslationModule, device: torch.device) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from triptych.training.sharding import norms
+
 
 class GradientNorms:
     """The norm of the gradient, and of each parameter's, at the steps at which they are measured.
@@ -24,17 +26,20 @@ class GradientNorms:
         self._measured: list[tuple[int, list[str], Tensor]] = []
 
     def measure(self, step: int) -> None:
-        """Measure the gradients that the parameters have now, before the optimizer step of this number."""
+        """Measure the gradients that the parameters have now, before the optimizer step of this number.
+
+        Collective, if the model is sharded: every rank must call it.
+        """
         found = {name: p.grad for name, p in self._model.named_parameters() if p.grad is not None}
-        norms = torch.stack(torch._foreach_norm(list(found.values())))
-        self.total = torch.linalg.vector_norm(norms)
-        self._measured = [*self._measured[-1:], (step, list(found), norms)]
+        each = norms(list(found.values()))
+        self.total = torch.linalg.vector_norm(each)
+        self._measured = [*self._measured[-1:], (step, list(found), each)]
 
     @property
     def largest(self) -> str | None:
         """The largest gradient of a parameter at the last measured step whose gradients were numbers, in words."""
-        for step, names, norms in reversed(self._measured):
-            if norms.isfinite().all():
-                k = int(norms.argmax())
-                return f"at step {step:,}, the largest gradient was that of {names[k]}, with a norm of {norms[k]:.3g}"
+        for step, names, each in reversed(self._measured):
+            if each.isfinite().all():
+                k = int(each.argmax())
+                return f"at step {step:,}, the largest gradient was that of {names[k]}, with a norm of {each[k]:.3g}"
         return None

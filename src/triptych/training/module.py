@@ -12,7 +12,7 @@ from typing import Any
 import lightning
 import torch
 from lightning.pytorch.loggers import CSVLogger
-from lightning.pytorch.strategies import FSDPStrategy
+from lightning.pytorch.strategies import ModelParallelStrategy
 from torch import Tensor
 from torch.optim import Optimizer
 from torchmetrics import MeanMetric
@@ -24,6 +24,7 @@ from triptych.training.data_seen import DataSeen
 from triptych.training.distributed import all_gather
 from triptych.training.gradients import GradientNorms
 from triptych.training.loss import TranslationLoss
+from triptych.training.sharding import ShardedModel
 from triptych.training.spending import TOKENS, TOKENS_PER_SECOND, FlopCount, Spent
 from triptych.training.window import FIELDS, LossWindow
 
@@ -80,17 +81,25 @@ class TranslationModule(lightning.LightningModule):
         self.seconds = 0.0
         self.latest: dict[str, float] = {}
         self.validation_loss = MeanMetric(nan_strategy=math.inf)  # a batch without a number makes the whole infinite
-        # Found now: parameters that are sharded later have one dimension.
-        self._is_matrix = [parameter.dim() > 1 for parameter in model.parameters()]
+        self._sharded: ShardedModel | None = None
         self._random: dict[str, Tensor] | None = None
         self._window = LossWindow()
         self._window_start = self._spent = Spent()
         self._flops = FlopCount(model)
         self._gradients = GradientNorms(model)
 
+    def configure_model(self) -> None:
+        """Shard the model, if the strategy does. Lightning calls this once the processes know each other."""
+        if isinstance(self.trainer.strategy, ModelParallelStrategy) and self._sharded is None:
+            self._sharded = ShardedModel(self.model, self.trainer.strategy.device_mesh["data_parallel"])
+
+    def whole_model(self) -> TranslationModel:
+        """Return the model, or a copy that is not sharded. Collective: every rank must call it."""
+        return self.model if self._sharded is None else self._sharded.whole()
+
     def configure_optimizers(self) -> Any:
-        parameters = list(zip(self.model.parameters(), self._is_matrix, strict=True))
-        matrices, vectors = ([p for p, is_matrix in parameters if is_matrix == wanted] for wanted in (True, False))
+        parameters = list(self.model.parameters())
+        matrices, vectors = ([p for p in parameters if (p.dim() > 1) == wanted] for wanted in (True, False))
         groups = [{"params": matrices, "weight_decay": self.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         optimizer = self.make_optimizer([group for group in groups if group["params"]], lr=1.0)
         if self.device.type in ("cuda", "cpu"):
@@ -141,7 +150,7 @@ class TranslationModule(lightning.LightningModule):
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Take the norm of the gradient before it is clipped, at the steps that are logged."""
-        if (self.global_step + 1) % self.log_every == 0 and not isinstance(self.trainer.strategy, FSDPStrategy):
+        if (self.global_step + 1) % self.log_every == 0:
             self._gradients.measure(self.global_step + 1)
 
     def _log_window(self) -> None:

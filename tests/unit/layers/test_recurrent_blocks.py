@@ -14,6 +14,7 @@ from triptych.contract.batch import Batch
 from triptych.errors import UserError
 from triptych.layers.attention import AttentionConfig, CrossAttention
 from triptych.layers.blocks import Block, FeedForward
+from triptych.layers.encoder_decoder import Memory
 from triptych.layers.recurrent_block_stacks import RecurrentBlockDecoder, RecurrentBlockEncoder
 from triptych.layers.recurrent_blocks import RecurrentBlockConfig, RecurrentDecoderBlock
 from triptych.layers.sequence_layout import SequenceLayout
@@ -152,7 +153,7 @@ def test_with_every_switch_on_it_is_the_transformers_block_with_a_recurrent_laye
     x, source = torch.randn(2, 4, 8).double(), torch.randn(2, 3, 6).double()
     lengths = torch.tensor([3, 2])
     src_layout, layout = SequenceLayout((2, 3), lengths=lengths), SequenceLayout((2, 4))
-    memory = theirs.project_memory(source.flatten(0, 1), src_layout)
+    memory = theirs.project_memory(Memory(source, src_layout))
     zeros = x.new_zeros(2, 5)
     ours, _ = block(x, (zeros, zeros), memory)
     torch.testing.assert_close(ours.flatten(0, 1), theirs(x.flatten(0, 1), layout, None, memory))

@@ -14,6 +14,7 @@ from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
 from triptych.layers.attention import MultiHeadAttention, dot_product_attention, dot_product_attention_with_weights
 from triptych.layers.blocks import Block, FeedForward
+from triptych.layers.encoder_decoder import Memory
 from triptych.layers.positions import rotate, rotations, sinusoid
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import TransformerConfig
@@ -107,7 +108,7 @@ def test_decoder_block_is_pytorchs(norm_position: str) -> None:
     found = ours(
         x.flatten(0, 1),
         SequenceLayout((2, 6)).causal(),
-        memory=ours.project_memory(layout.unpad(memory), layout),
+        memory=Memory(memory, layout),
     )
     causal = nn.Transformer.generate_square_subsequent_mask(6)
     expected = theirs(x, memory, tgt_mask=causal, memory_key_padding_mask=~visible)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import lightning
 from lightning.pytorch.callbacks import Callback
-from lightning.pytorch.strategies import FSDPStrategy
 
 from triptych.data.datamodule import TranslationData
 from triptych.training.module import TranslationModule, random_state, set_random_state
@@ -24,8 +23,6 @@ class LargestFirst(Callback):
         self._module, self._data = module, data
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        if isinstance(trainer.strategy, FSDPStrategy):  # its shards are gathered by the strategy's own model alone
-            return
         module, device = self._module, trainer.strategy.root_device
         state = random_state(device)
         for batch in self._data.largest_batches():

@@ -79,7 +79,7 @@ class ValidationBleu(Callback):
         mine = range(trainer.global_rank, len(self.sources), trainer.world_size)
         with torch.compiler.set_stance("force_eager"):  # shapes of search are too many to compile
             found = decode(
-                module.model,
+                module.whole_model(),
                 [self.sources[i] for i in mine],
                 search=self.search,
                 search_tokens=self.search_tokens,
