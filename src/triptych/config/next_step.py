@@ -73,9 +73,11 @@ def after_report(folder: Path, runs: Sequence[Path], sentence: str | None, *, me
 
 
 def after_list(group: str | None, folders: Sequence[Path]) -> list[str]:
-    """List one of the groups; or see what an option of the listed group has."""
+    """List one of the groups; or see what an option of the listed group has, or what a sweep costs."""
     if group is None:
         return _command("list", "models")
+    if group == "hydra/launcher":  # its options need packages that may not be installed
+        group = "experiment"
     option = options_of(group, folders)[0].name
     if group == "experiment":
         return _command("forecast", f"experiment={option}")
