@@ -26,6 +26,8 @@ WORDS = 30_000
 """Number of distinct words in the synthetic text."""
 MEAN, DEVIATION = 25, 15
 """Mean and standard deviation of the number of words in a sentence, as in WMT'14 English-French."""
+RATIO, RATIO_DEVIATION = 1.1, 0.2
+"""Mean and standard deviation of a translation's words for each word of its source."""
 
 
 def sentence_lengths(random: np.random.Generator, count: int) -> np.ndarray:
@@ -100,13 +102,44 @@ def prepare(folder: Path, pairs: int) -> dict[str, float]:
 
 def plan(folder: Path, count: int) -> dict[str, float]:
     """Measure planning one epoch in batches of 25,000 tokens a side."""
-    from triptych.data import batching
+    from triptych.data.epoch_plan import plan_epoch
 
-    random = np.random.default_rng(0)
-    lengths = np.stack([sentence_lengths(random, count) for _ in range(2)], axis=1).astype(np.int32)
+    lengths = lengths_of_pairs(count)
     began = time.perf_counter()
-    batches = batching.plan_epoch(lengths, 25_000, seed=1, epoch=0)
+    batches = plan_epoch(lengths, 25_000, seed=1, epoch=0)
     return {"seconds": time.perf_counter() - began, "batches": len(batches)}
+
+
+def lengths_of_pairs(count: int) -> np.ndarray:
+    """Draw the lengths of ``count`` pairs, (count, 2). A long sentence has a long translation."""
+    random = np.random.default_rng(0)
+    source = sentence_lengths(random, count)
+    target = (source * random.normal(RATIO, RATIO_DEVIATION, count)).round().clip(1, 100)
+    return np.stack([source, target], axis=1).astype(np.int32)
+
+
+def change_epoch(folder: Path, count: int) -> dict[str, float]:
+    """Measure the longest wait for a batch where an epoch ends, and the memory that the process does not share.
+
+    The epoch's last batches are taken a minute after its plan: a real epoch takes longer than that.
+    """
+    from triptych.data.batching import Stream
+
+    cache = folder / "cache"
+    cache.mkdir(exist_ok=True)
+    began = time.perf_counter()
+    stream = Stream(lengths_of_pairs(count), tokens=25_000, seed=1, size=1, cache=cache)
+    first = time.perf_counter() - began
+    windows = stream.windows(stream.epoch_steps - 100)
+    next(windows)
+    time.sleep(60)
+    waits = []
+    for _ in range(300):
+        began = time.perf_counter()
+        next(windows)
+        waits.append(time.perf_counter() - began)
+    private = re.findall(r"^Private_\w+: +(\d+) kB", Path("/proc/self/smaps_rollup").read_text(), re.MULTILINE)
+    return {"first_plan": first, "longest_wait": max(waits), "private_gib": sum(map(int, private)) / 2**20}
 
 
 def load(folder: Path, _: int) -> dict[str, float]:
@@ -164,6 +197,7 @@ def main() -> None:
         folder = Path(temporary)
         write_text(folder, arguments.pairs)
         parts = {"prepare": (prepare, arguments.pairs), "plan": (plan, arguments.lengths), "load": (load, 0)}
+        parts["change_epoch"] = (change_epoch, arguments.lengths)
         results = {name: measure_alone(part, folder, count) for name, (part, count) in parts.items()}
     text = json.dumps({"pairs": arguments.pairs, "lengths": arguments.lengths, **results}, indent=2) + "\n"
     RESULTS.parent.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from benchmarks.data import sentence_lengths
+from benchmarks.data import lengths_of_pairs
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import LanguageTags
 from triptych.data.batching import PlannedBatch, Sampler, Stream
@@ -21,9 +21,8 @@ class Text(torch.utils.data.Dataset[Batch]):
     """Pairs of random ids with the sentence lengths of WMT'14, in batches planned as in training."""
 
     def __init__(self, pairs: int, vocabulary: int, tokens: int) -> None:
-        random = np.random.default_rng(0)
         self.vocabulary = vocabulary
-        self.lengths = np.stack([sentence_lengths(random, pairs) for _ in range(2)], axis=1) + SPECIAL_TOKENS
+        self.lengths = lengths_of_pairs(pairs) + SPECIAL_TOKENS
         self.stream = Stream(self.lengths, tokens=tokens, seed=1, size=1)
 
     def __getitem__(self, planned: PlannedBatch) -> Batch:
@@ -34,6 +33,9 @@ class Text(torch.utils.data.Dataset[Batch]):
         return collate(src, tgt, index, planned.step_tokens, np.array([LanguageTags()] * len(index)))
 
     def batches(self, steps: int, workers: int) -> Iterator[Batch]:
+        return iter(self.loader(steps, workers))
+
+    def loader(self, steps: int, workers: int) -> DataLoader[Batch]:
         sampler = Sampler(self.stream, steps=steps, first_step=0, accumulate=1, rank=0)
         pinned = torch.cuda.is_available()
-        return iter(DataLoader(self, sampler=sampler, batch_size=None, num_workers=workers, pin_memory=pinned))
+        return DataLoader(self, sampler=sampler, batch_size=None, num_workers=workers, pin_memory=pinned)
