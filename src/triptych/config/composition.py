@@ -22,6 +22,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.config import schema
+from triptych.config.global_batch import num_processes
 from triptych.config.hints import not_left_out
 from triptych.config.search_path import conf_dir
 from triptych.config.unused_keys import refuse_unused
@@ -67,7 +68,7 @@ class RunConfig:
     @property
     def processes(self) -> int:
         """Number of processes that train together."""
-        return self.config.strategy.devices * self.config.strategy.num_nodes
+        return num_processes(self.config)
 
 
 def compose_run(overrides: Sequence[str]) -> RunConfig:

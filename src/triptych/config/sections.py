@@ -29,10 +29,12 @@ class Budget:
 
 @dataclass
 class BatchSize:
-    """Padded tokens in a batch, on its larger side, and number of batches for one optimizer step."""
+    """Padded tokens in a batch, on its larger side, and number of batches for one optimizer step: of each device, or of
+    all together."""
 
     tokens: Amount = MISSING
     accumulate: Count = MISSING
+    per_step: Count | None = MISSING
 
 
 @dataclass

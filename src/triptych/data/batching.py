@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from triptych.contract.batch import Batch
-from triptych.errors import UserError
-
-Rows = NDArray[np.integer]
-"""(B,) positions in a store of the pairs of one batch."""
-Lengths = NDArray[np.integer]
-"""(n, 2) number of source and target tokens of each pair, special tokens counted as in ``Batch``."""
+from triptych.data.epoch_plan import Lengths, Rows
+from triptych.data.planned_epochs import planned_epochs
 
 
 def unique_length_pairs(lengths: Lengths) -> tuple[Lengths, NDArray[np.intp]]:
@@ -32,68 +29,6 @@ def unique_length_pairs(lengths: Lengths) -> tuple[Lengths, NDArray[np.intp]]:
     """
     packed, inverse = np.unique(lengths[:, 0].astype(np.int64) << 32 | lengths[:, 1], return_inverse=True)
     return np.stack([packed >> 32, packed & (2**32 - 1)], axis=1), inverse
-
-
-def plan_epoch(lengths: Lengths, tokens: int, seed: int, epoch: int) -> list[Rows]:
-    """Divide all pairs into the batches of one training epoch, in random order.
-
-    Pairs are sorted by the length of their longer side, then by both lengths, ties in random order, and then cut into
-    batches, so that a batch holds pairs of similar length. The number of batches is the same in every epoch, because
-    the cuts depend only on the sorted lengths.
-
-    Args:
-        lengths: (n, 2) number of source and target tokens, special tokens counted as in ``Batch``.
-        tokens: maximum number of padded tokens in a batch on either side, that is, rows times the longest row (the
-            papers' "25k source and 25k target tokens").
-        seed: seed of the random order.
-        epoch: number of the epoch, from 0; each has another order.
-
-    Raises:
-        UserError: a single pair is longer than ``tokens``.
-    """
-    random = np.random.default_rng([seed, epoch])
-    shuffled = random.random(len(lengths)).argsort(kind="stable").astype(np.int32)
-    batches = _cut_into_batches(_sort_by_length(shuffled, lengths), lengths, tokens)
-    return [batches[i] for i in random.permutation(len(batches))]
-
-
-def plan_sorted(lengths: Lengths, tokens: int) -> list[Rows]:
-    """Divide all pairs into batches without randomness, longest pairs first, for validation and for search.
-
-    Args:
-        lengths: as for ``plan_epoch``; ``tokens`` likewise.
-
-    Raises:
-        UserError: a single pair is longer than ``tokens``.
-    """
-    return _cut_into_batches(_sort_by_length(np.arange(len(lengths), dtype=np.int32), lengths), lengths, tokens)
-
-
-def _sort_by_length(order: Rows, lengths: Lengths) -> Rows:
-    """Sort pairs from long to short; pairs of equal lengths come in the reverse of the given order.
-
-    Two stable sorts, by the shorter and then by the longer side. NumPy has a radix sort for the 16-bit keys.
-    """
-    for key in (lengths.min(1), lengths.max(1)):
-        narrow = key.astype(np.uint16) if key.max(initial=0) < 2**16 else key
-        order = order[narrow[order].argsort(kind="stable")]
-    return order[::-1]
-
-
-def _cut_into_batches(order: Rows, lengths: Lengths, tokens: int) -> list[Rows]:
-    """Cut pairs, sorted from long to short, into batches. The first pair of a batch decides how many fit."""
-    longest = lengths.max(1)[order]
-    if len(order) and longest[0] > tokens:
-        raise UserError(
-            f"batch.tokens={tokens} is less than the {longest[0]} tokens of the longest pair; raise batch.tokens, or"
-            " lower data.max_length if it is a training pair."
-        )
-    batches, start = [], 0
-    while start < len(order):
-        end = start + tokens // int(longest[start])
-        batches.append(order[start:end])
-        start = end
-    return batches
 
 
 class Window(NamedTuple):
@@ -119,25 +54,35 @@ class Stream:
         tokens: as for ``plan_epoch``; ``seed`` likewise.
         size: number of batches in a window: ranks times accumulated batches.
         longest: (n, 2) the largest number of tokens, by which batches are planned; None where it is the expected one.
+        cache: folder in which the plans of a large corpus are kept; None to keep them in memory.
 
     Attributes:
         epoch_steps: number of windows, and so of optimizer steps, in an epoch.
     """
 
-    def __init__(self, lengths: Lengths, *, tokens: int, seed: int, size: int, longest: Lengths | None = None) -> None:
-        self.lengths = lengths
-        self.longest = lengths if longest is None else longest
-        self.tokens = tokens
+    def __init__(
+        self,
+        lengths: Lengths,
+        *,
+        tokens: int,
+        seed: int,
+        size: int,
+        longest: Lengths | None = None,
+        cache: Path | None = None,
+    ) -> None:
+        self._epochs = planned_epochs(lengths if longest is None else longest, tokens, seed, cache)
+        self.longest = self._epochs.lengths
+        self.lengths = self.longest if longest is None else lengths
         self.seed = seed
         self.size = size
-        self._epoch, self._batches = 0, plan_epoch(self.longest, tokens, seed, epoch=0)
-        self.epoch_steps = -(-len(self._batches) // size)
+        self.epoch_steps = -(-len(self._epochs.batches(0)) // size)
 
     def windows(self, first_step: int = 0) -> Iterator[Window]:
         """Yield the windows from an optimizer step on, counted from 0, without computing those before it."""
         epoch, first = divmod(first_step, self.epoch_steps)
         while True:
-            batches = self._plan(epoch)
+            batches = self._epochs.batches(epoch)
+            self._epochs.plan_ahead(epoch + 1)
             for number in range(first, self.epoch_steps):
                 members = [batches[(number * self.size + i) % len(batches)] for i in range(self.size)]
                 yield Window(members, self.tokens_of(np.concatenate(members)))
@@ -152,15 +97,10 @@ class Stream:
 
         Those of the first epoch; every other epoch has batches of the same lengths.
         """
-        padded = [len(rows) * self.longest[rows].max(0).sum() for rows in self._plan(0)]
-        longest = [self.longest[rows].sum(1).max() for rows in self._plan(0)]
-        return [self._plan(0)[i] for i in sorted({int(np.argmax(padded)), int(np.argmax(longest))})]
-
-    def _plan(self, epoch: int) -> list[Rows]:
-        """Return the batches of an epoch. The last epoch's are kept, since planning a large corpus takes seconds."""
-        if epoch != self._epoch:
-            self._epoch, self._batches = epoch, plan_epoch(self.longest, self.tokens, self.seed, epoch)
-        return self._batches
+        batches = self._epochs.batches(0)
+        most_tokens = np.argmax([len(rows) * self.longest[rows].max(0).sum() for rows in batches])
+        longest_pairs = np.argmax([self.longest[rows].sum(1).max() for rows in batches])
+        return [batches[i] for i in sorted({int(most_tokens), int(longest_pairs)})]
 
     def steps_for(self, tokens: int) -> int:
         """Return the smallest number of steps that train on at least so many tokens.
@@ -223,25 +163,53 @@ class Sampler(torch.utils.data.Sampler[PlannedBatch]):
                 yield PlannedBatch(window.batches[i], window.tokens, int(seed))
 
 
-@dataclass
-class TokenStream:
-    """A running hash of batches: two runs with the same digest saw the same tokens in the same order.
+KIND = "sum:"
+"""Beginning of a ``TokenStream``'s digest. Those of version 0.2 have none and are of another kind."""
 
-    The digest is the whole state, so ``TokenStream(digest)`` continues where another stream stopped.
+
+@dataclass(frozen=True)
+class TokenStream:
+    """A hash of numbered batches: two runs with the same digest saw the same tokens in the same order.
+
+    It is the sum, modulo 2^256, of the SHA-256 of each batch with its number. So it does not depend on which process
+    saw which batch: the stream of several is the sum of theirs.
 
     Attributes:
-        digest: empty before the first batch, then 64 hexadecimal digits: the SHA-256 of the digest before and of the
-            batch's ids, lengths and positions in the corpus.
+        total: the sum, which is the whole state.
     """
 
-    digest: str = ""
+    total: int = 0
 
-    def update(self, batch: Batch) -> None:
-        """Add a batch. Pass a batch on the CPU: reading one from a GPU synchronises with the device."""
-        chained = hashlib.sha256(self.digest.encode())
+    @property
+    def digest(self) -> str:
+        """The sum as 64 hexadecimal digits, after ``KIND``."""
+        return f"{KIND}{self.total:064x}"
+
+    @classmethod
+    def parse(cls, digest: str) -> TokenStream:
+        """Return the stream that has a digest.
+
+        Raises:
+            ValueError: the digest is of another kind.
+        """
+        if not digest.startswith(KIND):
+            raise ValueError(f"{digest} does not begin with {KIND}")
+        return cls(int(digest.removeprefix(KIND), 16))
+
+    def with_batch(self, batch: Batch, number: int) -> TokenStream:
+        """Return the stream that has one more batch.
+
+        Args:
+            batch: on the CPU: reading one from a GPU synchronises with the device.
+            number: of the batch in the whole training, over all processes, from 0.
+        """
+        content = hashlib.sha256(number.to_bytes(8, "little"))
         for tensor in (batch.index, batch.src_lengths, batch.tgt_lengths, batch.src, batch.tgt):
-            chained.update(_little_endian(tensor))
-        self.digest = chained.hexdigest()
+            content.update(_little_endian(tensor))
+        return self + TokenStream(int.from_bytes(content.digest(), "little"))
+
+    def __add__(self, other: TokenStream) -> TokenStream:
+        return TokenStream((self.total + other.total) % 2**256)
 
 
 def _little_endian(tensor: Tensor) -> bytes:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import lightning
 import torch
 from torch.utils.data import DataLoader
 
 from triptych.contract.batch import Batch
-from triptych.data.batching import PlannedBatch, Sampler, Stream, plan_sorted
+from triptych.data.batching import PlannedBatch, Sampler, Stream
 from triptych.data.corpus import Corpus
+from triptych.data.epoch_plan import plan_sorted
 from triptych.data.pairs import TRAIN, VALIDATION
 from triptych.data.store import SPECIAL_TOKENS, Store
 from triptych.data.stored_batches import StoredBatches
@@ -35,6 +37,7 @@ class TranslationData(lightning.LightningDataModule):
         workers: number of processes that load batches; 0 loads them in the training process.
         ranks: number of devices that train together.
         budget: function from the stream to the number of optimizer steps in the whole training.
+        cache: as of a ``Stream``.
 
     Attributes:
         stream: stream of the whole training.
@@ -57,6 +60,7 @@ class TranslationData(lightning.LightningDataModule):
         workers: int,
         ranks: int,
         budget: Callable[[Stream], int],
+        cache: Path | None = None,
     ) -> None:
         super().__init__()
         lengths, longest, sampler = stores[TRAIN].lengths, None, None
@@ -67,7 +71,8 @@ class TranslationData(lightning.LightningDataModule):
         self._train = StoredBatches(stores[TRAIN], sampler)
         self._validation = StoredBatches(stores[VALIDATION])
         self._validation_plan = _plan_validation(stores[VALIDATION], batch_tokens)
-        self.stream = Stream(lengths, tokens=batch_tokens, seed=seed, size=ranks * accumulate, longest=longest)
+        size = ranks * accumulate
+        self.stream = Stream(lengths, tokens=batch_tokens, seed=seed, size=size, longest=longest, cache=cache)
         self._accumulate = accumulate
         self._workers = workers
         self.first_step = 0

@@ -10,7 +10,8 @@ from torch.utils.data import Dataset
 
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import EOS, PAD, SIDES
-from triptych.data.batching import PlannedBatch, Rows
+from triptych.data.batching import PlannedBatch
+from triptych.data.epoch_plan import Rows
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.store import Store
 from triptych.data.subword_sampling import SubwordSampler

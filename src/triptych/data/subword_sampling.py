@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triptych.contract.vocabulary import SIDES
-from triptych.data.batching import Lengths, Rows
+from triptych.data.epoch_plan import Lengths, Rows
 from triptych.data.pairs import Pairs
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.store import Store

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import PAD, LanguageTags
-from triptych.data.batching import plan_sorted
+from triptych.data.epoch_plan import plan_sorted
 from triptych.decoding.beams import Hypothesis
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search

@@ -12,8 +12,8 @@ from torch import Tensor
 from triptych.contract.batch import Batch
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.contract.vocabulary import LanguageTags
-from triptych.data.batching import plan_sorted
 from triptych.data.directions import Direction, Directions
+from triptych.data.epoch_plan import plan_sorted
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.batches import decode, require_search_tokens
 from triptych.decoding.beams import Hypothesis

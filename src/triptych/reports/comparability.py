@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from triptych.data.batching import KIND
 from triptych.decoding.choices import TUNED
 from triptych.errors import UserError
 from triptych.evaluation.mean_nats import mean_nats
@@ -106,7 +107,7 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
             if not share_stream(run, other):
                 raise UserError(
                     f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}: "
-                    f"token stream {stream_of(other)[:16]}, and {stream_of(run)[:16]}): train them with the same data, "
+                    f"token stream {short_stream(other)}, and {short_stream(run)}): train them with the same data, "
                     "tokenizer, batch and budget, or add --unequal."
                 )
     for (first, one), (label, other) in pairwise(seen.values()):
@@ -122,10 +123,22 @@ def share_stream(run: StoredRun, other: StoredRun) -> bool:
 
     A run that ended early, because it diverged or a callback stopped it, need only have begun so.
     """
-    if stream_of(run) == stream_of(other):
+    if same_stream(run, other):
         return True
     ended_early = any((one.result or {}).get(reason) for one in (run, other) for reason in ENDED_EARLY)
     return (ended_early or all(map(has_budget_of_flops, (run, other)))) and _streams_begin_alike(run, other)
+
+
+def same_stream(run: StoredRun, other: StoredRun) -> bool:
+    """Return whether two runs saw the same batches in the same order, to the end.
+
+    The hashes of version 0.2 are of another kind. Between such a run and a later one, the settings that determine the
+    batches decide.
+    """
+    one, two = stream_of(run), stream_of(other)
+    if one.startswith(KIND) != two.startswith(KIND):
+        return run.seed == other.seed and _stream_settings(run) == _stream_settings(other)
+    return one == two
 
 
 def has_budget_of_flops(run: StoredRun) -> bool:
@@ -136,6 +149,18 @@ def has_budget_of_flops(run: StoredRun) -> bool:
 def stream_of(run: StoredRun) -> str:
     """Return the hash of the batches that a finished run saw, in order."""
     return str((run.result or {})["data"].get("token_stream"))
+
+
+def batches_per_step(run: StoredRun) -> int:
+    """Return how many batches of all its devices together made an optimizer step of a run."""
+    batch, strategy = (run.config.get(key) or {} for key in ("batch", "strategy"))
+    on_each = batch.get("accumulate", 1) * strategy.get("devices", 1) * strategy.get("num_nodes", 1)
+    return batch.get("per_step") or on_each
+
+
+def short_stream(run: StoredRun) -> str:
+    """Return the beginning of the hash, for tables and messages."""
+    return stream_of(run).removeprefix(KIND)[:16]
 
 
 def refuse_tampered(runs: Sequence[StoredRun]) -> None:
@@ -167,7 +192,8 @@ def _stream_settings(run: StoredRun) -> list[Any]:
     result = run.result or {}
     fingerprints = [(result.get(key) or {}).get("fingerprint") for key in ("data", "tokenizer")]
     times = (run.config.get("match") or {}).get("budget_times")
-    return [*fingerprints, run.config.get("batch"), run.config.get("budget"), times]
+    tokens = (run.config.get("batch") or {}).get("tokens")
+    return [*fingerprints, tokens, batches_per_step(run), run.config.get("budget"), times]
 
 
 def _streams_begin_alike(one: StoredRun, other: StoredRun) -> bool:

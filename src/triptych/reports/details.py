@@ -17,6 +17,7 @@ from triptych.reports.columns import (
     print_cell,
     score_columns,
 )
+from triptych.reports.comparability import short_stream
 from triptych.reports.stored_run import StoredRun
 from triptych.reports.table import MISSING, Table, make_cells
 
@@ -91,7 +92,7 @@ def _sources(run: StoredRun) -> dict[str, str]:
         "device": train.get("device"),
         "peak memory (GB)": memory and f"{memory / 1e9:.2f}",
         "MFU": mfu and peak and f"{100 * mfu:.1f}% of {peak / 1e12:,.3g} TFLOP/s ({train.get('peak_source')})",
-        "batches seen": (data.get("token_stream") or "")[:16] or None,
+        "batches seen": short_stream(run) if data.get("token_stream") else None,
         "data": data.get("fingerprint"),
         "tokenizer": tokenizer.get("fingerprint"),
         "config": result.get("config_hash"),

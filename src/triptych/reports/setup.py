@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from triptych.decoding.choices import EXACT
 from triptych.reports.arm_rows import ArmRow, runs_of
-from triptych.reports.comparability import has_budget_of_flops, share_stream, stream_of
+from triptych.reports.comparability import batches_per_step, has_budget_of_flops, same_stream, share_stream
 from triptych.reports.measures import share_tokenizer
 from triptych.reports.scores import describe
 from triptych.reports.stored_run import StoredRun, metric_names, test_sets
@@ -146,7 +146,7 @@ def _tokens(finished: Sequence[StoredRun], study: Study) -> dict[str, str]:
     pairs = [(run, first.setdefault(run.seed, run)) for run in finished]
     if len(pairs) == len(first):
         return found
-    if all(stream_of(run) == stream_of(other) for run, other in pairs):
+    if all(same_stream(run, other) for run, other in pairs):
         found["tokens"] = "For a given seed, all arms saw the same tokens in the same order."
     elif all(share_stream(run, other) for run, other in pairs):
         equal = len({str(run.config.get("budget")) for run in finished}) == 1
@@ -191,7 +191,7 @@ def _budget(run: StoredRun) -> str:
     )
     parts = [f"{multiple}{unit}" for unit in units]
     parts += [f"{batch['tokens']:,} padded tokens a batch"] if "tokens" in batch else []
-    parts += [f"{batch['accumulate']} batches a step"] if batch.get("accumulate", 1) > 1 else []
+    parts += [f"{several} batches a step"] if (several := batches_per_step(run)) > 1 else []
     return ", ".join(parts)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from triptych.config.global_batch import batches_per_step, is_sharded
 from triptych.runs.contents import contents
 
 NOT_IDENTIFYING = ("name", "output", "cache", "logger", "study", "jobs")
@@ -19,9 +20,19 @@ SHARED_VALUES = ("scale",)
 """Keys that other keys take their values from, and that nothing else reads."""
 DATA_LOCATION = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
-LATER_KEYS: Mapping[str, Any] = {"init": None, "search.min_length": 0, "validation.search.min_length": 0}
+LATER_KEYS: Mapping[str, Any] = {
+    "init": None,
+    "search.min_length": 0,
+    "validation.search.min_length": 0,
+    "batch.per_step": None,
+}
 """Keys that came after runs had been identified without them, and the value of each that changes nothing. With it the
 key is left out, so that those runs keep their hashes."""
+ANY_DEVICES: Mapping[str, Any] = {"accelerator": "cpu", "devices": 1, "num_nodes": 1, "workers": 0}
+"""What stands in the hashes for the devices that train, whichever they are. Those of one process on a CPU were chosen,
+so that runs of version 0.2 which trained there keep their hashes."""
+COPIES: Mapping[str, Any] = {"strategy": "auto"}
+"""Likewise for how devices work together, if each has a copy of the model. Others have checkpoints of another kind."""
 SCORING = (
     "search",
     "search_tokens",
@@ -42,7 +53,12 @@ BUDGET = (*SCORING, "budget")
 
 
 def config_hash(
-    config: DictConfig, data: str, *, reference: Mapping[str, Any] | None = None, leaving_out: Sequence[str] = ()
+    config: DictConfig,
+    data: str,
+    *,
+    reference: Mapping[str, Any] | None = None,
+    leaving_out: Sequence[str] = (),
+    with_devices: bool = False,
 ) -> str:
     """Return 8 hexadecimal digits that identify what a run computes.
 
@@ -52,11 +68,15 @@ def config_hash(
         reference: configuration of the model whose size ``match`` copies.
         leaving_out: further keys to ignore. Without ``SCORING``, the hash identifies the training alone: runs that
             share it share their weights.
+        with_devices: whether other devices, or another number of them, make another hash, as all did in version 0.2.
 
     Raises:
         UserError: ``init`` names no run.
     """
     plain: Any = OmegaConf.to_container(config, resolve=True)
+    if not with_devices:
+        plain["batch"] |= {"accumulate": batches_per_step(config), "per_step": None}
+        plain["strategy"] |= {**ANY_DEVICES, **({} if is_sharded(config) else COPIES)}
     plain["data"]["fingerprint"] = data
     plain["reference"] = reference
     for key, content in contents(config).items():

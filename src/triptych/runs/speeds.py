@@ -62,7 +62,8 @@ def known(config: DictConfig, data: str, device: str) -> float | None:
 
 
 def _path(config: DictConfig, data: str) -> Path:
-    return Path(config.cache).expanduser() / "speeds" / f"{config_hash(config, data, leaving_out=APART)}.json"
+    training = config_hash(config, data, leaving_out=APART, with_devices=True)
+    return Path(config.cache).expanduser() / "speeds" / f"{training}.json"
 
 
 def _read(path: Path) -> dict[str, float]:

@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
+from triptych.config.global_batch import num_processes
 from triptych.contract.batch import Batch
 from triptych.data.corpus import TRAIN
 from triptych.kernels.malloc import keep_freed_memory
@@ -36,8 +37,7 @@ def measured_speed(config: DictConfig, parts: TrainingParts, steps: int) -> floa
     trainer = build_trainer(config, steps=steps, devices=1, callbacks=callbacks, folder=None)
     compile_parts(config, parts.module, trainer.strategy.root_device)
     trainer.fit(parts.module, datamodule=parts.data)
-    ranks = config.strategy.devices * config.strategy.num_nodes
-    return ranks * statistics.median(rates.found[len(rates.found) // 4 :])
+    return num_processes(config) * statistics.median(rates.found[len(rates.found) // 4 :])
 
 
 class TokenRates(Callback):

@@ -22,6 +22,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from triptych.accounting.parameters import count_parameters
+from triptych.config.global_batch import batches_per_process, is_sharded, num_processes
 from triptych.contract.model import TranslationModel
 from triptych.data import store
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus
@@ -42,7 +43,7 @@ from triptych.training.callbacks.validation_bleu import ValidationBleu
 from triptych.training.loss import TranslationLoss
 from triptych.training.match import BUDGET_TIMES, SAMPLED_PAIRS, matched_sizes, multiple, resized
 from triptych.training.module import TranslationModule
-from triptych.training.sharding import FSDP, sharded_strategy
+from triptych.training.sharding import sharded_strategy
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,14 @@ def build_parts(
         tokenizer=tokenizer,
         corpus=corpus,
         batch_tokens=config.batch.tokens,
-        accumulate=config.batch.accumulate,
+        accumulate=batches_per_process(config),
         seed=config.seed,
         workers=config.strategy.workers if workers is None else workers,
-        ranks=config.strategy.devices * config.strategy.num_nodes,
+        ranks=num_processes(config),
         budget=partial(
             total_steps, **config.budget, times=multiple(config, BUDGET_TIMES), model=model, autoencode=loss.autoencode
         ),
+        cache=cache,
     )
     module = build_module(config, model, loss, data.total_steps, tokenizer.fingerprint)
     return TrainingParts(corpus, tokenizer, stores, sizes, model, loss, data, module)
@@ -224,17 +226,17 @@ def build_trainer(
     Raises:
         UserError: the strategy, its precision or another argument does not work here.
     """
-    strategy, measuring = config.strategy, folder is None
+    strategy, measuring, accumulated = config.strategy, folder is None, batches_per_process(config)
     arguments = {
         "accelerator": strategy.accelerator,
         "devices": 1 if measuring else devices,
         "num_nodes": 1 if measuring else strategy.num_nodes,
-        "strategy": "auto" if measuring else _strategy(strategy),
+        "strategy": "auto" if measuring else _strategy(config),
         "precision": strategy.precision,
         "max_steps": steps,
         "max_epochs": 1,
-        "accumulate_grad_batches": config.batch.accumulate,
-        "val_check_interval": min(config.validation.every, steps) * config.batch.accumulate,
+        "accumulate_grad_batches": accumulated,
+        "val_check_interval": min(config.validation.every, steps) * accumulated,
         "check_val_every_n_epoch": None,
         "num_sanity_val_steps": 0,
         "logger": False,
@@ -261,10 +263,9 @@ def build_trainer(
     return trainer
 
 
-def _strategy(strategy: DictConfig) -> str | Strategy:
+def _strategy(config: DictConfig) -> str | Strategy:
     """Return what Lightning's trainer takes as its strategy."""
-    name: str = strategy.strategy
-    return sharded_strategy(strategy.devices * strategy.num_nodes) if name == FSDP else name
+    return sharded_strategy(num_processes(config)) if is_sharded(config) else str(config.strategy.strategy)
 
 
 def compile_parts(config: DictConfig, module: TranslationModule, device: torch.device) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -18,31 +17,34 @@ from triptych.training.distributed import all_gather
 class DataSeen:
     """Counts pairs by kind (``accounting.PairCounts``), so that tokens and FLOPs follow exactly, and hashes the stream.
 
+    Each process of a training has seen its own batches; what all have seen is the sum.
+
     Attributes:
-        digests_by_step: the stream's digest after 1, 2, 4, 8 … optimizer steps. They show whether two trainings of
-            unequal length began with the same batches.
+        stream_after: the stream after 1, 2, 4, 8 … optimizer steps. It shows whether two trainings of unequal length
+            began with the same batches.
     """
 
     def __init__(self) -> None:
         self.pairs: Counter[tuple[int, int, bool]] = Counter()
         self.stream = TokenStream()
-        self.digests_by_step: dict[int, str] = {}
+        self.stream_after: dict[int, TokenStream] = {}
 
-    def update(self, batch: Batch, autoencoded: bool) -> None:
+    def update(self, batch: Batch, number: int, autoencoded: bool) -> None:
         """Count a batch, which must be on the CPU.
 
         Args:
             batch: training batch.
+            number: of the batch in the whole training, over all processes, from 0.
             autoencoded: whether the loss included its source tokens (lambda > 0).
         """
         lengths = zip(batch.src_lengths.tolist(), batch.tgt_lengths.tolist(), strict=True)
         self.pairs.update((src, tgt, autoencoded) for src, tgt in lengths)
-        self.stream.update(batch)
+        self.stream = self.stream.with_batch(batch, number)
 
-    def record_digest(self, step: int) -> None:
-        """Store the stream's digest at steps 1, 2, 4, 8 …; call it after every batch with the optimizer steps done."""
+    def record_stream(self, step: int) -> None:
+        """Keep the stream at steps 1, 2, 4, 8 …; call it after every batch with the optimizer steps done."""
         if step.bit_count() == 1:
-            self.digests_by_step.setdefault(step, self.stream.digest)
+            self.stream_after.setdefault(step, self.stream)
 
     @property
     def tokens_src(self) -> int:
@@ -55,34 +57,48 @@ class DataSeen:
         return sum((tgt - 1) * count for (_, tgt, _), count in self.pairs.items())
 
     def across_ranks(self) -> DataSeen:
-        """Sum the counts over all ranks and hash their digests together. Collective: every rank must call it."""
-        states = all_gather(self.state_dict())
-        if len(states) == 1:
-            return self
-        total = DataSeen()
-        for state in states:
-            one = DataSeen()
-            one.load_state_dict(state)
-            total.pairs.update(one.pairs)
-        total.stream = TokenStream(_of_all(state["digest"] for state in states))
-        total.digests_by_step = {
-            step: _of_all(state["digests_by_step"][step] for state in states) for step in self.digests_by_step
-        }
+        """Return what all ranks have seen. Collective: every rank must call it."""
+        return DataSeen.sum(map(DataSeen.from_state, all_gather(self.state_dict())))
+
+    @classmethod
+    def sum(cls, parts: Iterable[DataSeen]) -> DataSeen:
+        """Return what the processes that saw the parts have seen together."""
+        total = cls()
+        for part in parts:
+            total.pairs.update(part.pairs)
+            total.stream += part.stream
+            for step, stream in part.stream_after.items():
+                total.stream_after[step] = total.stream_after.get(step, TokenStream()) + stream
         return total
+
+    @classmethod
+    def of_rank(cls, states: Sequence[dict[str, Any]], rank: int, ranks: int) -> DataSeen:
+        """Return what a rank goes on from, given the states of those that trained before.
+
+        If they were not as many, the first one takes all that has been seen.
+        """
+        if len(states) == ranks:
+            return cls.from_state(states[rank])
+        return cls.sum(map(cls.from_state, states)) if rank == 0 else cls()
 
     def state_dict(self) -> dict[str, Any]:
         rows = [(*kind, count) for kind, count in self.pairs.items()]
         return {
             "pairs": torch.tensor(rows).reshape(-1, 4),
             "digest": self.stream.digest,
-            "digests_by_step": self.digests_by_step,
+            "digests_by_step": {step: stream.digest for step, stream in self.stream_after.items()},
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        pairs: Tensor = state["pairs"]
-        self.pairs = Counter({(src, tgt, bool(auto)): count for src, tgt, auto, count in pairs.tolist()})
-        self.stream, self.digests_by_step = TokenStream(state["digest"]), dict(state["digests_by_step"])
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> DataSeen:
+        """Return the counts that ``state_dict`` returned.
 
-
-def _of_all(digests: Iterable[str]) -> str:
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
+        Raises:
+            ValueError: they are of version 0.2.
+        """
+        seen, pairs = cls(), state["pairs"]
+        assert isinstance(pairs, Tensor)
+        seen.pairs = Counter({(src, tgt, bool(auto)): count for src, tgt, auto, count in pairs.tolist()})
+        seen.stream = TokenStream.parse(state["digest"])
+        seen.stream_after = {step: TokenStream.parse(digest) for step, digest in state["digests_by_step"].items()}
+        return seen

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import torch.distributed as dist
@@ -24,8 +25,14 @@ def all_gather(value: Any) -> list[Any]:
     if not (dist.is_available() and dist.is_initialized()):
         return [value]
     values: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(values, value)
+    dist.all_gather_object(values, value, group=_beside_gpus(dist.group.WORLD))
     return values
+
+
+@lru_cache(maxsize=1)
+def _beside_gpus(world: dist.ProcessGroup) -> dist.ProcessGroup:
+    """Return a group of all processes whose messages do not wait for what their GPUs compute. Collective."""
+    return world if dist.get_backend(world) == dist.Backend.GLOO else dist.new_group(backend=dist.Backend.GLOO)
 
 
 def is_rank_zero() -> bool:

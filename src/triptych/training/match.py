@@ -14,7 +14,7 @@ from triptych.accounting.parameters import count_parameters
 from triptych.config.composition import RunConfig, compose_unchecked
 from triptych.config.validation import build_without_values
 from triptych.contract.vocabulary import Vocabulary
-from triptych.data.batching import Lengths
+from triptych.data.epoch_plan import Lengths
 from triptych.errors import UserError, require_one_of
 from triptych.runs.identity import identifying_overrides
 

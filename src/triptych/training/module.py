@@ -19,6 +19,7 @@ from torchmetrics import MeanMetric
 
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
+from triptych.errors import UserError
 from triptych.runs.checkpoints import TRAINING_HASH
 from triptych.training.data_seen import DataSeen
 from triptych.training.distributed import all_gather
@@ -26,7 +27,7 @@ from triptych.training.gradients import GradientNorms
 from triptych.training.loss import TranslationLoss
 from triptych.training.sharding import ShardedModel
 from triptych.training.spending import TOKENS, TOKENS_PER_SECOND, FlopCount, Spent
-from triptych.training.window import FIELDS, LossWindow
+from triptych.training.window import FIELDS, LossWindow, share_of
 
 Schedule = Callable[[int, int], float]
 logger = logging.getLogger(__name__)
@@ -126,8 +127,9 @@ class TranslationModule(lightning.LightningModule):
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
 
     def on_train_start(self) -> None:
-        if self.global_rank:  # the weights were drawn alike on all ranks; dropout is not
-            torch.manual_seed(torch.initial_seed() + self.global_rank)
+        # The weights were drawn alike on all ranks; dropout is not. A resumed run then restores its own state.
+        if shift := self.global_rank + self.trainer.world_size * self.global_step:
+            torch.manual_seed(torch.initial_seed() + shift)
         self._started = time.perf_counter() - self.seconds
         self._window_start = self._count_spent(self.seconds)
 
@@ -138,8 +140,9 @@ class TranslationModule(lightning.LightningModule):
             self._random = None
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        self.data_seen.update(self._on_cpu, autoencoded=self._lambda > 0)
-        self.data_seen.record_digest(self.global_step)
+        number = batch_idx * self.trainer.world_size + self.global_rank  # as the sampler deals them
+        self.data_seen.update(self._on_cpu, number, autoencoded=self._lambda > 0)
+        self.data_seen.record_stream(self.global_step)
         stepped = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if stepped and self.global_step % self.log_every == 0:
             self._log_window()
@@ -273,11 +276,29 @@ class TranslationModule(lightning.LightningModule):
         checkpoint["window"] = all_gather(self._window.state_dict())
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.data_seen.load_state_dict(checkpoint["data_seen"][self.global_rank])
+        """Go on from a checkpoint. It may be of more or fewer processes, if they had as many batches a step together.
+
+        Raises:
+            UserError: the checkpoint is of version 0.2.
+        """
+        rank, ranks, before = self.global_rank, self.trainer.world_size, len(checkpoint["data_seen"])
+        try:
+            self.data_seen = DataSeen.of_rank(checkpoint["data_seen"], rank, ranks)
+        except ValueError as error:
+            raise UserError(
+                f"{self.trainer.ckpt_path} is of a version of triptych that hashed the batches otherwise; go on with "
+                "that version, or give another output=… to train from the start."
+            ) from error
         self.seconds = checkpoint["seconds"]
-        self._random = checkpoint["random"][self.global_rank]
-        if "window" in checkpoint:  # runs of version 0.2.0 lack it
-            self._window.load_state_dict(checkpoint["window"][self.global_rank], self.device)
+        self._window.load_state_dict(share_of(checkpoint["window"], rank, ranks), self.device)
+        if before == ranks:
+            self._random = checkpoint["random"][rank]
+            return
+        progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+        for counts in (progress["total"], progress["current"]):
+            counts.update(dict.fromkeys(counts, checkpoint["global_step"] * self.trainer.accumulate_grad_batches))
+        if rank == 0:
+            logger.info("%d processes go on with the training of %d: same batches, other dropout.", ranks, before)
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:

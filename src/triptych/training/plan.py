@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,10 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
     require_folder(Path(config.cache).expanduser(), "cache")
     reference = reference_model(run_config)
     corpus = instantiate(config.data)
-    whole = config_hash(config, corpus.fingerprint, reference=reference)
-    training = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=SCORING)
-    trunk = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=BUDGET)
+    hash_of = partial(config_hash, config, corpus.fingerprint, reference=reference)
+    if find_run(output, hash_of()) is None and find_run(output, hash_of(with_devices=True)):
+        hash_of = partial(hash_of, with_devices=True)  # a run of version 0.2
+    whole, training, trunk = hash_of(), hash_of(leaving_out=SCORING), hash_of(leaving_out=BUDGET)
     folder = run_folder(run_config, whole, label)
     return RunPlan(run_config, corpus, reference, whole, training, trunk, folder, sweep, label)
 

@@ -101,7 +101,7 @@ def _what_was_trained(plan: RunPlan, parts: TrainingParts, seen: DataSeen) -> di
             "languages": list(corpus.languages),
             "fingerprint": corpus.fingerprint,
             "token_stream": seen.stream.digest,
-            "token_stream_after": seen.digests_by_step,
+            "token_stream_after": {step: stream.digest for step, stream in seen.stream_after.items()},
         },
         "tokenizer": {
             "name": tokenizer.name,

@@ -15,9 +15,6 @@ from torch.distributed.tensor import DTensor
 
 from triptych.contract.model import TranslationModel
 
-FSDP = "fsdp"
-"""Value of ``strategy.strategy`` that shards."""
-
 
 def sharded_strategy(devices: int) -> ModelParallelStrategy:
     """Return Lightning's strategy of sharded training.

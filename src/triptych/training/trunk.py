@@ -11,6 +11,7 @@ import logging
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
+from triptych.config.global_batch import num_processes
 from triptych.runs.folder import RunFolder
 from triptych.runs.trunks import find_trunk, start_from
 from triptych.training.schedules import Cooldown, Piecewise
@@ -27,7 +28,7 @@ def has_trunk(config: DictConfig) -> bool:
     if not isinstance(instantiate(config.optimizer.schedule), Cooldown):
         return False
     autoencode = instantiate(config.loss).autoencode
-    alone = config.strategy.devices * config.strategy.num_nodes == 1
+    alone = num_processes(config) == 1
     return isinstance(autoencode, Piecewise) and autoencode.is_constant and alone and not config.callbacks
 
 

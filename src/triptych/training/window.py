@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,6 +68,16 @@ class LossWindow:
         """Take on the content that ``state_dict`` returned, on a device."""
         self._parts = [LossParts(**{name: _to(value, device) for name, value in one["parts"].items()}) for one in state]
         self._batches = [(one["step"], one["shape"]) for one in state]
+
+
+def share_of(states: Sequence[list[dict[str, Any]]], rank: int, ranks: int) -> list[dict[str, Any]]:
+    """Return the state that a rank goes on from, given those of all ranks before; if they were not as many, its share.
+
+    Each step's batches are then dealt anew, to every rank equally many.
+    """
+    if len(states) == ranks:
+        return states[rank]
+    return sorted((batch for state in states for batch in state), key=lambda batch: batch["step"])[rank::ranks]
 
 
 def _to(value: Any, device: torch.device | str) -> Any:

@@ -18,9 +18,10 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import LanguageTags
 from triptych.data import store
-from triptych.data.batching import PlannedBatch, Sampler, Stream, TokenStream, plan_epoch, plan_sorted
+from triptych.data.batching import PlannedBatch, Sampler, Stream, TokenStream
 from triptych.data.corpus import ToyCorpus
 from triptych.data.datamodule import TranslationData
+from triptych.data.epoch_plan import plan_epoch, plan_sorted
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.stored_batches import collate
 from triptych.data.subword_sampling import SubwordSampler
@@ -141,18 +142,17 @@ def test_collate_makes_the_batch_of_the_contract(src: list[list[int]], random: A
         np.testing.assert_array_equal(getattr(fast, name), values, strict=True, err_msg=name)
 
 
-def test_a_token_stream_resumes_from_its_digest_and_depends_on_the_order() -> None:
+def test_a_token_stream_depends_on_the_order_and_not_on_who_saw_which_batch() -> None:
     first, second = Batch.from_ids([[5, 6]], [[7]]), Batch.from_ids([[5]], [[6, 7]])
-    whole, part, other = TokenStream(), TokenStream(), TokenStream()
-    for batch in (first, second):
-        whole.update(batch)
-    part.update(first)
-    resumed = TokenStream(part.digest)
-    resumed.update(second)
-    for batch in (second, first):
-        other.update(batch)
-    assert whole.digest == resumed.digest != other.digest
-    assert len(whole.digest) == 64
+    whole = TokenStream().with_batch(first, 0).with_batch(second, 1)
+    resumed = TokenStream.parse(TokenStream().with_batch(first, 0).digest).with_batch(second, 1)
+    dealt = TokenStream().with_batch(second, 1) + TokenStream().with_batch(first, 0)
+    assert whole == resumed == dealt
+    assert whole.digest != TokenStream().with_batch(second, 0).with_batch(first, 1).digest
+    assert whole.digest != TokenStream().with_batch(first, 0).digest
+    assert len(whole.digest.removeprefix("sum:")) == 64
+    with pytest.raises(ValueError, match="does not begin with sum:"):
+        TokenStream.parse("0" * 64)
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +281,7 @@ class Listener(lightning.LightningModule):
         self.stream = TokenStream()
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
-        self.stream.update(batch)
+        self.stream = self.stream.with_batch(batch, batch_idx)
         return self.weight * 1.0
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
@@ -291,7 +291,7 @@ class Listener(lightning.LightningModule):
         checkpoint["digest"] = self.stream.digest
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.stream = TokenStream(checkpoint["digest"])
+        self.stream = TokenStream.parse(checkpoint["digest"])
 
 
 @pytest.mark.parametrize("workers", [0, 1])

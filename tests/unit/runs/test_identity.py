@@ -27,6 +27,26 @@ def test_what_computes_the_same_is_the_same_run(override: str) -> None:
     assert hashes(override) == hashes()
 
 
+@pytest.mark.parametrize(
+    ("per_step", "devices"),
+    [
+        (1, ["strategy.workers=2"]),
+        (1, ["strategy.accelerator=auto"]),
+        (4, ["batch.per_step=4"]),
+        (4, ["strategy=ddp", "strategy.precision=32-true", "batch.accumulate=2"]),
+        (4, ["strategy=ddp", "strategy.precision=32-true", "strategy.num_nodes=2"]),
+        (4, ["strategy=ddp", "strategy.precision=32-true", "batch.per_step=4"]),
+    ],
+)
+def test_devices_do_not_identify_a_run_that_has_as_many_batches_a_step(per_step: int, devices: list[str]) -> None:
+    assert hashes(*devices) == hashes(f"batch.accumulate={per_step}")
+
+
+def test_a_run_that_is_sharded_or_has_another_batch_is_another() -> None:
+    copies = "strategy=ddp", "strategy.precision=32-true"
+    assert len({hashes(), hashes(*copies), hashes("strategy=fsdp", "strategy.precision=32-true")}) == 3
+
+
 def test_where_text_lies_does_not_identify_it() -> None:
     text = ["data=text", "data.src=en", "data.tgt=fr"]
     assert hashes(*text, "data.dir=x") == hashes(*text, "data.dir=y")

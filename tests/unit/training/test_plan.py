@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,8 @@ import pytest
 
 from triptych.config.composition import compose_run
 from triptych.errors import UserError
-from triptych.runs.folder import write_record
+from triptych.runs.folder import RunFolder, write_record
+from triptych.runs.identity import config_hash
 from triptych.training import plan as planning
 from triptych.training.plan import RunPlan, plan_run
 from triptych.training.run import _make_folder
@@ -48,6 +50,17 @@ def test_a_run_is_found_by_what_it_computes(tmp_path: Path) -> None:
     assert plan(tmp_path, label="seed_2").folder.path.name == "first"
     with pytest.raises(UserError, match="first is another run"):
         plan(tmp_path, "name=first", "seed=2")
+
+
+def test_a_run_that_its_devices_identified_is_found(tmp_path: Path) -> None:
+    """Version 0.2 hashed them."""
+    devices = "strategy=ddp", "strategy.precision=32-true"
+    today = plan(tmp_path, *devices)
+    earlier = config_hash(today.run_config.config, "text", with_devices=True)
+    assert earlier != today.config_hash
+    _make_folder(replace(today, config_hash=earlier, folder=RunFolder(tmp_path / "old")))
+    found = plan(tmp_path, *devices)
+    assert (found.folder.path.name, found.config_hash) == ("old", earlier)
 
 
 def test_of_two_runs_of_one_name_that_start_together_one_is_refused(tmp_path: Path) -> None:

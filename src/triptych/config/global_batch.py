@@ -1,0 +1,47 @@
+"""How an optimizer step is shared between the processes of a training."""
+
+from __future__ import annotations
+
+from omegaconf import DictConfig
+
+from triptych.errors import UserError
+
+FSDP = "fsdp"
+"""Value of ``strategy.strategy`` that shards."""
+
+
+def num_processes(config: DictConfig) -> int:
+    """Return the number of processes that train together, one for each device."""
+    return config.strategy.devices * config.strategy.num_nodes
+
+
+def is_sharded(config: DictConfig) -> bool:
+    """Return whether the processes share the weights of one model, instead of having a copy each."""
+    return bool(config.strategy.strategy == FSDP)
+
+
+def batches_per_process(config: DictConfig) -> int:
+    """Return how many batches each process accumulates for an optimizer step.
+
+    Raises:
+        UserError: ``batch.per_step`` cannot be shared equally, or ``batch.accumulate`` is given too.
+    """
+    wanted, processes, accumulate = config.batch.get("per_step"), num_processes(config), config.batch.accumulate
+    if wanted is None:
+        return accumulate
+    if accumulate != 1:
+        raise UserError(
+            f"batch.per_step={wanted} and batch.accumulate={accumulate} both say how many batches make an optimizer "
+            "step; give one of them."
+        )
+    if wanted % processes:
+        raise UserError(
+            f"batch.per_step={wanted} cannot be shared equally by {processes} devices; give a multiple of {processes}, "
+            "or another number of devices."
+        )
+    return wanted // processes
+
+
+def batches_per_step(config: DictConfig) -> int:
+    """Return how many batches of all processes together make an optimizer step."""
+    return batches_per_process(config) * num_processes(config)

@@ -1,0 +1,116 @@
+"""The batches of every epoch of a training, planned before they are needed.
+
+The plan of tens of millions of pairs takes many seconds and a gigabyte of memory. So a process beside the training
+makes it while the epoch before is trained on, and all processes of a machine map one file of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from triptych.data.epoch_plan import Lengths, Rows, plan_epoch
+from triptych.errors import UserError
+from triptych.files import made_once, replacing
+
+LARGE = 2_000_000
+"""Number of pairs from which on epochs are planned by processes of their own."""
+PROCESS = "triptych.data.epoch_plan_process"
+"""Module that plans one epoch and ends."""
+KEPT = 2
+"""Number of epochs before the present one whose plans stay in the cache, for other processes that are not as far."""
+
+
+class PlannedEpochs:
+    """The batches of every epoch, in memory.
+
+    Args:
+        lengths: (n, 2) number of tokens of each pair, by which batches are planned.
+        tokens: as for ``plan_epoch``; ``seed`` likewise.
+
+    Raises:
+        UserError: a single pair is longer than ``tokens``.
+    """
+
+    def __init__(self, lengths: Lengths, *, tokens: int, seed: int) -> None:
+        self.lengths = lengths
+        self.tokens = tokens
+        self.seed = seed
+        self._epoch: int | None = None
+        self._batches: list[Rows] = []
+
+    def batches(self, epoch: int) -> list[Rows]:
+        """Return the batches of an epoch. The last epoch's are kept."""
+        if epoch != self._epoch:
+            self._epoch, self._batches = epoch, self._plan(epoch)
+        return self._batches
+
+    def plan_ahead(self, epoch: int) -> None:
+        """Begin to plan an epoch, if that takes long."""
+
+    def _plan(self, epoch: int) -> list[Rows]:
+        return plan_epoch(self.lengths, self.tokens, self.seed, epoch)
+
+
+class StoredEpochs(PlannedEpochs):
+    """The batches of every epoch of a large corpus, in files of the cache.
+
+    Args:
+        lengths: as of ``PlannedEpochs``; ``tokens`` and ``seed`` likewise.
+        cache: root of the cache; plans are kept in its folder ``plans``.
+    """
+
+    def __init__(self, lengths: Lengths, *, tokens: int, seed: int, cache: Path) -> None:
+        key = hashlib.sha256(np.ascontiguousarray(lengths, "<i4").tobytes() + f"{tokens} {seed}".encode()).hexdigest()
+        self._folder = cache / "plans" / key[:16]
+        with made_once(self._folder) as missing:
+            if missing:
+                with replacing(self._folder) as beside:
+                    beside.mkdir(parents=True)
+                    np.save(beside / "lengths.npy", np.asarray(lengths, np.int32))
+        super().__init__(_mapped(self._folder / "lengths.npy"), tokens=tokens, seed=seed)
+        self._planning: dict[int, subprocess.Popen[str]] = {}
+
+    def plan_ahead(self, epoch: int) -> None:
+        if epoch in self._planning or self._path(epoch).exists():
+            return
+        settings = (self.tokens, self.seed, epoch)
+        self._planning[epoch] = subprocess.Popen(
+            [sys.executable, "-m", PROCESS, str(self._path(epoch)), *map(str, settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the training
+        )
+
+    def _plan(self, epoch: int) -> list[Rows]:
+        self.plan_ahead(epoch)
+        if (planning := self._planning.pop(epoch, None)) is not None:
+            _, said = planning.communicate()
+            if planning.returncode:
+                raise UserError((said.strip().splitlines() or [f"the plan of epoch {epoch} could not be made."])[-1])
+        rows, ends = (_mapped(self._path(epoch) / f"{name}.npy") for name in ("rows", "ends"))
+        for old in range(max(0, epoch - KEPT)):
+            shutil.rmtree(self._path(old), ignore_errors=True)
+        return [rows[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
+
+    def _path(self, epoch: int) -> Path:
+        return self._folder / f"epoch-{epoch}"
+
+
+def planned_epochs(lengths: Lengths, tokens: int, seed: int, cache: Path | None) -> PlannedEpochs:
+    """Return the epochs of a training, stored where there are many pairs and a cache; arguments as of the classes."""
+    if cache is None or len(lengths) < LARGE:
+        return PlannedEpochs(lengths, tokens=tokens, seed=seed)
+    return StoredEpochs(lengths, tokens=tokens, seed=seed, cache=cache)
+
+
+def _mapped(path: Path) -> np.ndarray:
+    """Open an array by memory map, as a plain ndarray, which is faster to index."""
+    return np.load(path, mmap_mode="r").view(np.ndarray)
