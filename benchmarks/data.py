@@ -130,7 +130,7 @@ def change_epoch(folder: Path, count: int) -> dict[str, float]:
     began = time.perf_counter()
     stream = Stream(lengths_of_pairs(count), tokens=25_000, seed=1, size=1, cache=cache)
     first = time.perf_counter() - began
-    windows = stream.windows(stream.epoch_steps - 100)
+    windows = stream.windows(stream.epoch_steps - 100, 2 * stream.epoch_steps)
     next(windows)
     time.sleep(60)
     waits = []

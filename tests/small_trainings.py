@@ -42,7 +42,8 @@ def train_and_terminate(folder: Path, *settings: str, after: int) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     while process.poll() is None:
-        if (folder / "runs" / "x" / "metrics.csv").exists() and any(line["step"] >= after for line in log(folder)):
+        logged = log(folder) if (folder / "runs" / "x" / "metrics.csv").exists() else []
+        if any(line.get("step", 0) >= after for line in logged):
             process.send_signal(signal.SIGTERM)
             break
         time.sleep(0.05)

@@ -81,6 +81,24 @@ def test_runs_that_stopped_early_are_compared_and_named(tmp_path: Path, capsys: 
     assert sentence in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_run_of_an_earlier_version_is_compared_by_its_settings_and_amounts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The hashes of its batches are of another kind."""
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1")
+    change(other, "data", "token_stream", to="sum:0123")
+    main([str(tmp_path)])
+    assert "all arms saw the same tokens" in " ".join(capsys.readouterr().out.split())
+    change(other, "train", "steps", to=90)
+    with pytest.raises(UserError, match="not trained on the same tokens"):
+        main([str(tmp_path)])
+    change(other, "stopped_early", to=True)
+    change(other, "train", "planned_steps", to=100)
+    main([str(tmp_path)])
+    assert "one arm saw the beginning of another's tokens" in " ".join(capsys.readouterr().out.split())
+
+
 def test_runs_that_began_with_the_weights_of_another_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

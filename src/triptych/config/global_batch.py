@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from omegaconf import DictConfig
 
-from triptych.errors import UserError
+from triptych.errors import UserError, require_one_of
 
 FSDP = "fsdp"
 """Value of ``strategy.strategy`` that shards."""
+STRATEGIES = ("auto", "ddp", FSDP)
+SHARDED_PRECISIONS = ("32-true", "bf16-mixed")
+
+
+def check_strategy(config: DictConfig) -> None:
+    """Check how devices work together.
+
+    Raises:
+        UserError: a strategy, or one with this precision, that is not supported; or batches that cannot be shared.
+    """
+    require_one_of(STRATEGIES, "strategy", strategy=config.strategy.strategy)
+    if is_sharded(config) and config.strategy.precision not in SHARDED_PRECISIONS:
+        raise UserError(
+            f"strategy.precision={config.strategy.precision} does not go with strategy={FSDP}; take "
+            f"{' or '.join(SHARDED_PRECISIONS)}."
+        )
+    batches_per_process(config)
 
 
 def num_processes(config: DictConfig) -> int:

@@ -21,6 +21,7 @@ KEYS: dict[str, tuple[str, ...]] = {
         ("accumulate", "grad_accum", "accumulate_grad_batches", "gradient_accumulation", "update_freq"),
         ("batch.accumulate",),
     ),
+    **dict.fromkeys(("global_batch_size", "global_batch", "effective_batch_size"), ("batch.per_step",)),
     **dict.fromkeys(("hidden_size", "hidden", "hidden_dim", "dim", "d_model"), HIDDEN),
     **dict.fromkeys(
         ("emb", "emb_size", "emb_dim", "embedding_dim", "embed_dim"), ("model.embedding_size", "model.d_model")

@@ -29,8 +29,8 @@ class Budget:
 
 @dataclass
 class BatchSize:
-    """Padded tokens in a batch, on its larger side, and number of batches for one optimizer step: of each device, or of
-    all together."""
+    """Padded tokens in a batch, on its larger side; batches of each device (``accumulate``), or of all devices together
+    (``per_step``), in an optimizer step."""
 
     tokens: Amount = MISSING
     accumulate: Count = MISSING

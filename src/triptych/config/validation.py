@@ -14,7 +14,7 @@ from triptych.accounting.memory import free_memory_bytes
 from triptych.accounting.parameters import count_parameters
 from triptych.config.claims import check_claim
 from triptych.config.equal import check_equal
-from triptych.config.global_batch import batches_per_process
+from triptych.config.global_batch import check_strategy
 from triptych.config.schema import LISTS, Train
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
@@ -73,7 +73,7 @@ def check(config: DictConfig) -> None:
     _check_match(config)
     _check_checkpoints(config)
     _check_trainer(config)
-    batches_per_process(config)
+    check_strategy(config)
     for claim in config.study.claims:
         check_claim(
             claim.claim,

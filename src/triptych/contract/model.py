@@ -10,7 +10,7 @@ from torch import Tensor
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
-from triptych.contract.stacked_layers import Stack
+from triptych.contract.stacked_layers import LayeredModule
 from triptych.errors import UserError
 
 
@@ -36,7 +36,7 @@ class AttentionMap:
     key_side: str
 
 
-class TranslationModel(Stack, ABC):
+class TranslationModel(LayeredModule, ABC):
     """An architecture. The rest of the package trains, decodes, counts, draws and tests it by these methods alone.
 
     A model is also built on PyTorch's ``meta`` device, to be checked and measured. A constructor must therefore not

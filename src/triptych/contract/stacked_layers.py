@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 
-class Stack(nn.Module):
+class LayeredModule(nn.Module):
     """A module whose layers are compiled, or sharded over devices, one by one."""
 
     def stacked_layers(self) -> Sequence[nn.Module]:

@@ -77,12 +77,18 @@ class Stream:
         self.size = size
         self.epoch_steps = -(-len(self._epochs.batches(0)) // size)
 
-    def windows(self, first_step: int = 0) -> Iterator[Window]:
-        """Yield the windows from an optimizer step on, counted from 0, without computing those before it."""
+    def windows(self, first_step: int = 0, steps: int = 0) -> Iterator[Window]:
+        """Yield the windows from an optimizer step on, without computing those before it.
+
+        Args:
+            first_step: counted from 0.
+            steps: of the whole training; its epochs are planned ahead.
+        """
         epoch, first = divmod(first_step, self.epoch_steps)
         while True:
             batches = self._epochs.batches(epoch)
-            self._epochs.plan_ahead(epoch + 1)
+            if (epoch + 1) * self.epoch_steps < steps:
+                self._epochs.plan_ahead(epoch + 1)
             for number in range(first, self.epoch_steps):
                 members = [batches[(number * self.size + i) % len(batches)] for i in range(self.size)]
                 yield Window(members, self.tokens_of(np.concatenate(members)))
@@ -157,13 +163,14 @@ class Sampler(torch.utils.data.Sampler[PlannedBatch]):
 
     def __iter__(self) -> Iterator[PlannedBatch]:
         ranks = self.stream.size // self.accumulate
-        for step, window in zip(range(self.first_step, self.steps), self.stream.windows(self.first_step), strict=False):
+        windows = self.stream.windows(self.first_step, self.steps)
+        for step, window in zip(range(self.first_step, self.steps), windows, strict=False):
             for i in range(self.rank, self.stream.size, ranks):
                 seed = np.random.SeedSequence([self.stream.seed, step, i]).generate_state(1)[0]
                 yield PlannedBatch(window.batches[i], window.tokens, int(seed))
 
 
-KIND = "sum:"
+STREAM_PREFIX = "sum:"
 """Beginning of a ``TokenStream``'s digest. Those of version 0.2 have none and are of another kind."""
 
 
@@ -182,8 +189,8 @@ class TokenStream:
 
     @property
     def digest(self) -> str:
-        """The sum as 64 hexadecimal digits, after ``KIND``."""
-        return f"{KIND}{self.total:064x}"
+        """The sum as 64 hexadecimal digits, after ``STREAM_PREFIX``."""
+        return f"{STREAM_PREFIX}{self.total:064x}"
 
     @classmethod
     def parse(cls, digest: str) -> TokenStream:
@@ -192,9 +199,9 @@ class TokenStream:
         Raises:
             ValueError: the digest is of another kind.
         """
-        if not digest.startswith(KIND):
-            raise ValueError(f"{digest} does not begin with {KIND}")
-        return cls(int(digest.removeprefix(KIND), 16))
+        if not digest.startswith(STREAM_PREFIX):
+            raise ValueError(f"{digest} does not begin with {STREAM_PREFIX}")
+        return cls(int(digest.removeprefix(STREAM_PREFIX), 16))
 
     def with_batch(self, batch: Batch, number: int) -> TokenStream:
         """Return the stream that has one more batch.

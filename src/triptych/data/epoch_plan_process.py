@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from triptych.data.epoch_plan import plan_epoch
+from triptych.data.planned_epochs import REFUSED
 from triptych.errors import UserError
 from triptych.files import made_once, replacing
 
@@ -24,7 +25,7 @@ def main(folder: Path, tokens: int, seed: int, epoch: int) -> int:
             batches = plan_epoch(np.load(folder.with_name("lengths.npy"), mmap_mode="r"), tokens, seed, epoch)
         except UserError as error:
             sys.stderr.write(str(error))
-            return 2
+            return REFUSED
         with replacing(folder) as beside:
             beside.mkdir()
             np.save(beside / "rows.npy", np.concatenate(batches))

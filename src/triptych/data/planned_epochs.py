@@ -1,13 +1,14 @@
 """The batches of every epoch of a training, planned before they are needed.
 
 The plan of tens of millions of pairs takes many seconds and a gigabyte of memory. So a process beside the training
-makes it while the epoch before is trained on, and all processes of a machine map one file of it.
+makes it while the epoch before is trained on, and all processes of a machine map one file of it. The files stay in the
+cache, as ids do: other trainings with the same text, batches and seed have the same plans.
 """
 
 from __future__ import annotations
 
 import hashlib
-import shutil
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -22,8 +23,9 @@ LARGE = 2_000_000
 """Number of pairs from which on epochs are planned by processes of their own."""
 PROCESS = "triptych.data.epoch_plan_process"
 """Module that plans one epoch and ends."""
-KEPT = 2
-"""Number of epochs before the present one whose plans stay in the cache, for other processes that are not as far."""
+REFUSED = 2
+"""Exit status of that module where a pair fits no batch."""
+logger = logging.getLogger(__name__)
 
 
 class PlannedEpochs:
@@ -92,12 +94,13 @@ class StoredEpochs(PlannedEpochs):
     def _plan(self, epoch: int) -> list[Rows]:
         self.plan_ahead(epoch)
         if (planning := self._planning.pop(epoch, None)) is not None:
-            _, said = planning.communicate()
+            _, error = planning.communicate()
+            if planning.returncode == REFUSED:
+                raise UserError(error)
             if planning.returncode:
-                raise UserError((said.strip().splitlines() or [f"the plan of epoch {epoch} could not be made."])[-1])
+                logger.warning("epoch %d is planned in this process, because another could not: %s", epoch, error)
+                return super()._plan(epoch)
         rows, ends = (_mapped(self._path(epoch) / f"{name}.npy") for name in ("rows", "ends"))
-        for old in range(max(0, epoch - KEPT)):
-            shutil.rmtree(self._path(old), ignore_errors=True)
         return [rows[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
 
     def _path(self, epoch: int) -> Path:

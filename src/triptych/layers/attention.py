@@ -24,7 +24,7 @@ from triptych.layers.recording import RecordableAttention
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import AttentionConfig
 
-ON_GPU = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+GPU_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 """Kernels of attention that may run on a GPU."""
 
 
@@ -50,7 +50,7 @@ def dot_product_attention(
     """
     if query.device.type == "cpu" and query.requires_grad:
         return dot_product_attention_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)[0]
-    with nullcontext() if query.device.type == "cpu" else sdpa_kernel(ON_GPU):
+    with nullcontext() if query.device.type == "cpu" else sdpa_kernel(GPU_KERNELS):
         return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 
 

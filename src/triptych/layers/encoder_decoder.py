@@ -13,7 +13,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from triptych.contract.decoder_state import DecoderState
-from triptych.contract.stacked_layers import Stack
+from triptych.contract.stacked_layers import LayeredModule
 from triptych.layers.sequence_layout import SequenceLayout
 
 RecurrentState = tuple[Tensor, ...]
@@ -51,7 +51,7 @@ class Memory:
         return self.padded().masked_fill(~is_token, 0).sum(1) / is_token.sum(1)
 
 
-class Encoder(Stack, ABC):
+class Encoder(LayeredModule, ABC):
     """The half of a model that reads the source.
 
     Attributes:
@@ -85,7 +85,7 @@ class Encoder(Stack, ABC):
         return 0
 
 
-class Decoder(Stack, ABC):
+class Decoder(LayeredModule, ABC):
     """The half of a model that writes the target.
 
     Its constructor is called with ``encoder=…``, whose sizes it may need.

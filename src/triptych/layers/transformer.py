@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
-from triptych.contract.stacked_layers import Stack
+from triptych.contract.stacked_layers import LayeredModule
 from triptych.errors import require_at_least
 from triptych.layers.attention import ProjectedMemory
 from triptych.layers.blocks import Block
@@ -26,7 +26,7 @@ from triptych.layers.transformer_config import NORMS, TransformerConfig
 from triptych.ranges import Layers
 
 
-class Blocks(Stack):
+class Blocks(LayeredModule):
     """A stack of N identical layers, and the final norm of a pre-norm stack.
 
     Args:

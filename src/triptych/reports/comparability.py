@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from triptych.data.batching import KIND
+from triptych.data.batching import STREAM_PREFIX
 from triptych.decoding.choices import TUNED
 from triptych.errors import UserError
 from triptych.evaluation.mean_nats import mean_nats
@@ -25,6 +25,8 @@ BEFORE = {"stop": "exact", "min_length": 0}
 """What an entry is in results that do not store it."""
 ENDED_EARLY = ("diverged", "stopped_early")
 """Entries of a result that say that the training ended before its budget did."""
+AMOUNTS = ("steps", "tokens_src", "tokens_tgt")
+"""Entries of a result that say how much a run was trained on."""
 TOLERANCE = 1e-6
 """Points that a score may change by when it is computed again from the same text: rounding alone."""
 
@@ -132,13 +134,13 @@ def share_stream(run: StoredRun, other: StoredRun) -> bool:
 def same_stream(run: StoredRun, other: StoredRun) -> bool:
     """Return whether two runs saw the same batches in the same order, to the end.
 
-    The hashes of version 0.2 are of another kind. Between such a run and a later one, the settings that determine the
-    batches decide.
+    The hashes of version 0.2 are of another kind. A run that has one is compared with a later run by the settings that
+    determine the batches, and by how many steps and tokens there were.
     """
-    one, two = stream_of(run), stream_of(other)
-    if one.startswith(KIND) != two.startswith(KIND):
-        return run.seed == other.seed and _stream_settings(run) == _stream_settings(other)
-    return one == two
+    if _comparable_hashes(run, other):
+        return stream_of(run) == stream_of(other)
+    amounts = [[((one.result or {}).get("train") or {}).get(key) for key in AMOUNTS] for one in (run, other)]
+    return _batches_alike(run, other) and amounts[0] == amounts[1]
 
 
 def has_budget_of_flops(run: StoredRun) -> bool:
@@ -160,7 +162,7 @@ def batches_per_step(run: StoredRun) -> int:
 
 def short_stream(run: StoredRun) -> str:
     """Return the beginning of the hash, for tables and messages."""
-    return stream_of(run).removeprefix(KIND)[:16]
+    return stream_of(run).removeprefix(STREAM_PREFIX)[:16]
 
 
 def refuse_tampered(runs: Sequence[StoredRun]) -> None:
@@ -189,15 +191,30 @@ def refuse_tampered(runs: Sequence[StoredRun]) -> None:
 
 def _stream_settings(run: StoredRun) -> list[Any]:
     """Return everything that determines a run's stream of batches except its seed."""
+    times = (run.config.get("match") or {}).get("budget_times")
+    return [*_batch_settings(run), run.config.get("budget"), times]
+
+
+def _batch_settings(run: StoredRun) -> list[Any]:
+    """Return everything that determines a run's batches, however many there are, except its seed."""
     result = run.result or {}
     fingerprints = [(result.get(key) or {}).get("fingerprint") for key in ("data", "tokenizer")]
-    times = (run.config.get("match") or {}).get("budget_times")
-    tokens = (run.config.get("batch") or {}).get("tokens")
-    return [*fingerprints, tokens, batches_per_step(run), run.config.get("budget"), times]
+    return [*fingerprints, (run.config.get("batch") or {}).get("tokens"), batches_per_step(run)]
+
+
+def _batches_alike(one: StoredRun, other: StoredRun) -> bool:
+    return one.seed == other.seed and _batch_settings(one) == _batch_settings(other)
+
+
+def _comparable_hashes(one: StoredRun, other: StoredRun) -> bool:
+    """Return whether the hashes of two streams are of one kind."""
+    return stream_of(one).startswith(STREAM_PREFIX) == stream_of(other).startswith(STREAM_PREFIX)
 
 
 def _streams_begin_alike(one: StoredRun, other: StoredRun) -> bool:
     """Return whether two streams agree after the largest stored number of steps (1, 2, 4, 8 …) that both runs took."""
+    if not _comparable_hashes(one, other):
+        return _batches_alike(one, other)
     ours, theirs = ((run.result or {})["data"].get("token_stream_after") or {} for run in (one, other))
     shared = max((int(step) for step in {*ours} & {*theirs}), default=None)
     return shared is not None and ours[str(shared)] == theirs[str(shared)]

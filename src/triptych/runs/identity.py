@@ -29,10 +29,11 @@ LATER_KEYS: Mapping[str, Any] = {
 """Keys that came after runs had been identified without them, and the value of each that changes nothing. With it the
 key is left out, so that those runs keep their hashes."""
 ANY_DEVICES: Mapping[str, Any] = {"accelerator": "cpu", "devices": 1, "num_nodes": 1, "workers": 0}
-"""What stands in the hashes for the devices that train, whichever they are. Those of one process on a CPU were chosen,
-so that runs of version 0.2 which trained there keep their hashes."""
+"""Values that are hashed in the place of the real devices. They are those of one process on a CPU, so that runs of
+version 0.2 that trained there keep their hashes."""
 COPIES: Mapping[str, Any] = {"strategy": "auto"}
-"""Likewise for how devices work together, if each has a copy of the model. Others have checkpoints of another kind."""
+"""Value that is hashed in the place of ``strategy.strategy`` if every device has a copy of the model. Sharded runs are
+others: their optimizer's state is numbered otherwise."""
 SCORING = (
     "search",
     "search_tokens",

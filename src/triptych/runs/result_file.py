@@ -43,6 +43,7 @@ class TrainEntry(TypedDict, total=False):
     cores: int
     other_cores: float | None
     devices: int
+    changed_devices: bool
     peak_flops: float | None
     mfu: float | None
     peak_memory_bytes: float | None

@@ -78,7 +78,7 @@ def of_text(text: Mapping[str, Any]) -> list[Warn]:
 
 
 def of_training(train: Mapping[str, Any], loss: float | None) -> list[Warn]:
-    """Return whether a training has learned nothing, and whether other programs took the processor from it.
+    """Return whether a training has learned nothing, and why its seconds may not be those of its devices.
 
     Args:
         train: of the result.
@@ -92,6 +92,13 @@ def of_training(train: Mapping[str, Any], loss: float | None) -> list[Warn]:
                 "nothing was learned",
                 f"nothing was learned: the validation loss, {loss:.3f} nats a token, is not below that of predicting "
                 f"each target by its frequency, {unigram:.3f}; train longer, or change the learning rate.",
+            )
+        )
+    if train.get("changed_devices"):
+        found.append(
+            Warn(
+                "the number of devices has changed",
+                "another number of devices trained a part of this run, so its seconds are not those of its devices.",
             )
         )
     others, cores = train.get("other_cores"), train.get("cores")
@@ -127,8 +134,8 @@ def of_translations(name: str, scores: Mapping[str, Any]) -> list[Warn]:
         found.append(
             Warn(
                 f"translations of {name} ended at the length limit",
-                f"{name}: the length limit ended {cut:.1%} of the translations; raise search.max_length_ratio or "
-                "search.max_length_extra, or train longer.",
+                f"{name}: the length limit ended {cut:.1%} of the translations; if they repeat themselves, train "
+                "longer, and else raise search.max_length_ratio or search.max_length_extra.",
             )
         )
     if empty := scores.get("empty"):

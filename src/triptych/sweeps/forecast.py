@@ -146,7 +146,7 @@ def estimate(overrides: Sequence[str], device: str | None, measure: int | None, 
     config, reference = run_config.config, reference_model(run_config)
     corpus = instantiate(config.data)
     leaving_out = SCORING if run_config.processes == 1 else ()
-    training = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=leaving_out)
+    training = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=leaving_out, with_devices=True)
     parts = build_parts(config, corpus, reference, workers=0)
     tokens, flops = consumption(parts.data.stream, parts.data.total_steps, parts.model, parts.loss.autoencode)
     here = "cpu" if device else device_of(config)

@@ -73,13 +73,15 @@ class DataSeen:
 
     @classmethod
     def of_rank(cls, states: Sequence[dict[str, Any]], rank: int, ranks: int) -> DataSeen:
-        """Return what a rank goes on from, given the states of those that trained before.
+        """Return what a rank resumes from, given the states of all ranks in the checkpoint.
 
-        If they were not as many, the first one takes all that has been seen.
+        If the number of ranks has changed, rank 0 takes everything that was seen, and the others nothing.
         """
         if len(states) == ranks:
             return cls.from_state(states[rank])
-        return cls.sum(map(cls.from_state, states)) if rank == 0 else cls()
+        total, nothing = cls.sum(map(cls.from_state, states)), cls()
+        nothing.stream_after = dict.fromkeys(total.stream_after, TokenStream())  # these steps are over
+        return total if rank == 0 else nothing
 
     def state_dict(self) -> dict[str, Any]:
         rows = [(*kind, count) for kind, count in self.pairs.items()]

@@ -25,12 +25,12 @@ def all_gather(value: Any) -> list[Any]:
     if not (dist.is_available() and dist.is_initialized()):
         return [value]
     values: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(values, value, group=_beside_gpus(dist.group.WORLD))
+    dist.all_gather_object(values, value, group=_gloo_group(dist.group.WORLD))
     return values
 
 
 @lru_cache(maxsize=1)
-def _beside_gpus(world: dist.ProcessGroup) -> dist.ProcessGroup:
+def _gloo_group(world: dist.ProcessGroup) -> dist.ProcessGroup:
     """Return a group of all processes whose messages do not wait for what their GPUs compute. Collective."""
     return world if dist.get_backend(world) == dist.Backend.GLOO else dist.new_group(backend=dist.Backend.GLOO)
 

@@ -65,9 +65,10 @@ def fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Train
     last = None if losses.empty else float(losses["validation/loss"].iloc[-1])
     for found in of_training(result["train"], last):
         logger.warning(found.sentence)
-    with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
-        steady = speeds.steady(logged, result["train"]["tokens_per_second"])
-        speeds.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
+    if not parts.module.changed_devices:
+        with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
+            steady = speeds.steady(logged, result["train"]["tokens_per_second"])
+            speeds.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
     return result
 
 

@@ -49,6 +49,7 @@ class TranslationModule(lightning.LightningModule):
     Attributes:
         batch_shape: of the batch that is computed, or was last, in words; empty before the first one.
         diverged: whether the loss is not a number any more. Training then ends.
+        changed_devices: whether another number of devices has trained a part, so that seconds do not compare.
         peak: FLOP/s that all devices together can reach, of which dashboards show the share; None if it is not known.
         training_hash: of the training, which its checkpoints name; None where nobody asks for it.
     """
@@ -77,6 +78,7 @@ class TranslationModule(lightning.LightningModule):
         self.data_seen = DataSeen()
         self.batch_shape = ""
         self.diverged = False
+        self.changed_devices = False
         self.peak: float | None = None
         self.training_hash: str | None = None
         self.seconds = 0.0
@@ -273,6 +275,7 @@ class TranslationModule(lightning.LightningModule):
         checkpoint["data_seen"] = all_gather(self.data_seen.state_dict())
         checkpoint["seconds"] = self.seconds
         checkpoint["random"] = all_gather(self._random or random_state(self.device))
+        checkpoint["changed_devices"] = self.changed_devices
         checkpoint["window"] = all_gather(self._window.state_dict())
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -292,8 +295,9 @@ class TranslationModule(lightning.LightningModule):
         self.seconds = checkpoint["seconds"]
         self._window.load_state_dict(share_of(checkpoint["window"], rank, ranks), self.device)
         if before == ranks:
-            self._random = checkpoint["random"][rank]
+            self._random, self.changed_devices = checkpoint["random"][rank], checkpoint["changed_devices"]
             return
+        self.changed_devices = True
         progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
         for counts in (progress["total"], progress["current"]):
             counts.update(dict.fromkeys(counts, checkpoint["global_step"] * self.trainer.accumulate_grad_batches))

@@ -54,6 +54,8 @@ def training_result(
         precision=str(plan.run_config.config.strategy.precision),
         peak_memory=peak_memory,
     )
+    if parts.module.changed_devices:
+        cost |= {"mfu": None, "changed_devices": True}
     tokens = {"tokens_src": seen.tokens_src, "tokens_tgt": seen.tokens_tgt}
     branch = {"trunk": read_json(path, Branch, BRANCH_REMEDY)} if (path := plan.folder.branch).exists() else {}
     other_code = started_by_other_code(plan.folder)

@@ -71,9 +71,9 @@ class LossWindow:
 
 
 def share_of(states: Sequence[list[dict[str, Any]]], rank: int, ranks: int) -> list[dict[str, Any]]:
-    """Return the state that a rank goes on from, given those of all ranks before; if they were not as many, its share.
+    """Return the state that a rank resumes from, given those of all ranks in the checkpoint.
 
-    Each step's batches are then dealt anew, to every rank equally many.
+    If the number of ranks has changed, the batches of each step are divided equally.
     """
     if len(states) == ranks:
         return states[rank]

@@ -42,6 +42,12 @@ def test_devices_do_not_identify_a_run_that_has_as_many_batches_a_step(per_step:
     assert hashes(*devices) == hashes(f"batch.accumulate={per_step}")
 
 
+@pytest.mark.parametrize("overrides", [(), ("batch.accumulate=2",), ("strategy.compile=true",)])
+def test_a_run_of_one_process_on_a_cpu_keeps_its_earlier_hash(overrides: tuple[str, ...]) -> None:
+    config = compose_run([*SMOKE, *overrides]).config
+    assert config_hash(config, "text") == config_hash(config, "text", with_devices=True)
+
+
 def test_a_run_that_is_sharded_or_has_another_batch_is_another() -> None:
     copies = "strategy=ddp", "strategy.precision=32-true"
     assert len({hashes(), hashes(*copies), hashes("strategy=fsdp", "strategy.precision=32-true")}) == 3

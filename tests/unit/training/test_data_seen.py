@@ -21,10 +21,10 @@ def seen(parts: list[DataSeen], steps: range) -> list[dict[str, Any]]:
     """The states of processes that go on from parts, and see the batches of some steps by turns."""
     for step in steps:
         for i in range(PER_STEP):
-            number = step * PER_STEP + i
-            parts[i % len(parts)].update(BATCHES[number], number, autoencoded=True)
-        for part in parts:
-            part.record_stream(step + 1)
+            number, part = step * PER_STEP + i, parts[i % len(parts)]
+            part.update(BATCHES[number], number, autoencoded=True)
+            is_last = i >= PER_STEP - len(parts)
+            part.record_stream(step + is_last)  # as Lightning counts the optimizer steps done after a batch
     return [part.state_dict() for part in parts]
 
 
