@@ -55,7 +55,7 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         ),
         (["model.input_feeding=true"], ["the chosen model lacks it", "model=rnn"]),
         (["lm4mt"], ["lm4mt has no =; did you mean model=lm4mt?"]),
-        (["batch=32"], ["batch.tokens, batch.accumulate, batch.per_step"]),
+        (["batch=32"], ["batch has keys of its own; give one of batch.tokens, batch.accumulate, batch.per_step."]),
         (["train=a.en"], ["data=text data.src=en data.tgt=de 'data.train=[FILE,FILE]'"]),
         (["data.split=0.1"], ["data.validation=0.02"]),
         (["test_split=0.1"], ["data.test=0.02"]),

@@ -82,7 +82,7 @@ class Stream:
 
         Args:
             first_step: counted from 0.
-            steps: of the whole training; its epochs are planned ahead.
+            steps: of the whole training, whose epochs are planned ahead; 0 to plan none.
         """
         epoch, first = divmod(first_step, self.epoch_steps)
         while True:

@@ -20,7 +20,7 @@ from triptych.errors import UserError
 from triptych.files import made_once, replacing
 
 LARGE = 2_000_000
-"""Number of pairs from which on epochs are planned by processes of their own."""
+"""Smallest number of pairs whose epochs are planned by a separate process."""
 PROCESS = "triptych.data.epoch_plan_process"
 """Module that plans one epoch and ends."""
 REFUSED = 2
@@ -68,8 +68,9 @@ class StoredEpochs(PlannedEpochs):
     """
 
     def __init__(self, lengths: Lengths, *, tokens: int, seed: int, cache: Path) -> None:
-        key = hashlib.sha256(np.ascontiguousarray(lengths, "<i4").tobytes() + f"{tokens} {seed}".encode()).hexdigest()
-        self._folder = cache / "plans" / key[:16]
+        key = hashlib.sha256(np.ascontiguousarray(lengths, "<i4").data)
+        key.update(f"{tokens} {seed}".encode())
+        self._folder = cache / "plans" / key.hexdigest()[:16]
         with made_once(self._folder) as missing:
             if missing:
                 with replacing(self._folder) as beside:
