@@ -8,12 +8,14 @@
 # make test      lint, then the tests that take seconds
 # make test-all  lint, then all tests that need no GPU
 # make test-faults  every key and every file with every fault, signals and kills, random configurations; an hour
+# make test-gpu    the tests that need a GPU
+# make gpu-wheels  what the measurements on a GPU need beside PyTorch, in wheels/, for a machine without network
 # make test-slurm   sweeps and trainings on a real Slurm, as root, after apt-get install slurm-wlm munge
 # Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all test-faults test-slurm lint bench studies docs notebooks
+.PHONY: compare quick test test-all test-faults test-gpu test-slurm gpu-wheels lint bench studies docs notebooks
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -69,6 +71,18 @@ test-all: lint
 
 test-faults: .venv/installed-test
 	$(PYTEST) -m faults
+
+test-gpu: .venv/installed-test
+	$(BIN)/pytest -m gpu tests/gpu
+
+# antlr4 is published as source alone
+WHEELS_PYTHON ?= 3.12
+PLATFORMS := manylinux_2_28_x86_64 manylinux_2_27_x86_64 manylinux_2_17_x86_64 manylinux2014_x86_64
+gpu-wheels: .venv/installed
+	rm -rf wheels
+	$(BIN)/pip wheel -q --no-deps -c constraints.txt -w wheels antlr4-python3-runtime
+	$(BIN)/pip download -q --no-deps --only-binary=:all: --find-links wheels -c constraints.txt -d wheels \
+		--python-version $(WHEELS_PYTHON) $(PLATFORMS:%=--platform %) -r benchmarks/gpu-wheels.txt
 
 test-slurm: .venv/installed-test
 	$(BIN)/pip install -q -c constraints.txt -e '.[cluster]'

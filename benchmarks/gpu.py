@@ -1,7 +1,7 @@
 """Measure training and decoding on one GPU.
 
-    python -m benchmarks.gpu [--output FOLDER] [--parts peak,train,trainer,decode,memory,attention] [--seconds 450]
-                             [--small]
+    python -m benchmarks.gpu [--output FOLDER] [--parts peak,trainer,train,decode,recurrent,attention,memory]
+                             [--seconds 450] [--small]
 
 Sentence lengths as in WMT'14 (``benchmarks.data``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16. The
 ids are random, since speed does not depend on them. Writes gpu.json after every measurement. A measurement that fails
@@ -15,24 +15,29 @@ import argparse
 import json
 import statistics
 import time
-from collections import Counter
 from collections.abc import Callable
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from omegaconf import DictConfig
-from torch import Tensor, nn
+from torch import Tensor
 from torch._dynamo.utils import counters
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.attention import SDPBackend
 
 from benchmarks.data import sentence_lengths
-from benchmarks.memory import bytes_of_step
+from benchmarks.gpu_layers import Ways, attention_ways, recurrent_ways
+from benchmarks.second_half import Pairs, SecondHalf, pairs_of, tokens_of
+from benchmarks.single_steps import take_single_steps
+from benchmarks.step_memory import bytes_of_step
+from benchmarks.stopwatch import Stopwatch
 from benchmarks.text import Text
 from triptych.accounting.flops import training_flops
 from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
@@ -42,15 +47,11 @@ from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
+from triptych.decoding import search
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
-from triptych.kernels.precision import cast_once
-from triptych.layers.attention import dot_product_attention
-from triptych.layers.encoder_decoder import RecurrentState
-from triptych.layers.recurrent import RecurrentLayer, Weights
-from triptych.layers.sequence_layout import SequenceLayout, token_mask
+from triptych.layers import attention
 from triptych.runs.folder import write_json
-from triptych.sweeps.measure import TokenRates
 from triptych.training.build import build_module, build_trainer, compile_parts, fast_training, silence_lightning
 from triptych.training.loss import TranslationLoss
 
@@ -87,12 +88,12 @@ class Bench:
     """
 
     def __init__(self, device: torch.device, small: bool) -> None:
-        self.device = device
+        self.device, self.watch = device, Stopwatch(device)
         self.arms = SMALL if small else ARMS
         self.tokens, size, pairs = (1_000, 500, 2_000) if small else (25_000, 32_000, 200_000)
         self.steps, self.workers = (4, 0) if small else (31, 2)
         self.gnmt = ["model.hidden_size=16", "model.embedding_size=16"] if small else []
-        self.sentences = 20 if small else 3_003
+        self.sentences, self.units = (20, 16) if small else (3_003, 1_000)
         self.vocabulary = Vocabulary(src_size=size, tgt_size=size, joint=True, src_tag=4, tgt_tag=5)
         self.text = Text(pairs, size, self.tokens)
 
@@ -101,7 +102,7 @@ class Bench:
         """FLOP/s of products of 8,192 x 8,192 bf16 matrices (512 x 512 on a CPU): the best of five runs of ten."""
         size = 8192 if self.device.type == "cuda" else 512
         one, other = (torch.randn(size, size, device=self.device, dtype=torch.bfloat16) for _ in range(2))
-        return 2 * size**3 / min(self._seconds(lambda: one @ other) for _ in range(5))
+        return 2 * size**3 / min(self.watch.seconds(lambda: one @ other) for _ in range(5))
 
     def peak(self) -> Measurements:
         """Peak FLOP/s: measured here, and from the datasheet."""
@@ -113,26 +114,16 @@ class Bench:
         return {"products": both}
 
     def attention(self) -> Measurements:
-        """Milliseconds of one attention over tokens stored without padding, forward and backward.
+        """Milliseconds of one attention, forward and backward, in every way of ``gpu_layers.attention_ways``."""
+        return self._layers({n: attention_ways(self.tokens, n, self.device) for n in (16, 32, 64)})
 
-        ``masked`` and ``causal`` pad the tokens first; ``packed`` uses a kernel that takes them without padding.
-        """
-        found: Measurements = {}
-        for longest in (16, 32, 64):
-            on_host = torch.randint(longest // 2, longest + 1, (self.tokens // longest,))
-            lengths = on_host.to(self.device)
-            layout = SequenceLayout.from_lengths(lengths, on_host.numpy(), longest)
-            rows = int(on_host.sum()) + layout.filling
-            qkv = torch.randn(rows, 3, 8, 64, device=self.device, dtype=torch.bfloat16).requires_grad_()
-            ways = {
-                "masked": partial(_padded, qkv, layout, mask=token_mask(lengths, longest)[:, None, None], causal=False),
-                "causal": partial(_padded, qkv, layout, mask=None, causal=True),
-            }
-            if self.device.type == "cuda":
-                ways["packed"] = _varlen(lengths, longest)
-            for name, way in ways.items():
-                found[f"{name} {longest}"] = partial(self._milliseconds_both_ways, way)
-        return found
+    def recurrent(self) -> Measurements:
+        """Milliseconds of one LSTM layer, forward and backward, in both precisions of ``gpu_layers.recurrent_ways``."""
+        return self._layers({n: recurrent_ways(self.tokens, n, self.units, self.device) for n in (16, 32)})
+
+    def _layers(self, ways: dict[int, Ways]) -> Measurements:
+        timed = self.watch.milliseconds_both_ways
+        return {f"{name} {n}": partial(timed, way) for n in ways for name, way in ways[n].items()}
 
     def train(self) -> Measurements:
         """Tokens and FLOPs a second of every arm, compiled and not; Luong's RNN also as a loop over single steps."""
@@ -146,7 +137,7 @@ class Bench:
     def trainer(self) -> Measurements:
         """Tokens a second of every arm in Lightning's Trainer, as ``triptych train`` trains it, with ever new shapes.
 
-        Two trainings of 100 steps besides: in 16-mixed, and of ``rnn_gnmt``.
+        Three trainings besides: with cuDNN's attention, and 100 steps in 16-mixed and of ``rnn_gnmt``.
         """
         steps = 2 * self.steps
         found: Measurements = {arm: partial(self._fit, overrides, steps) for arm, overrides in self.arms.items()}
@@ -154,6 +145,10 @@ class Bench:
         some = self.arms["transformer_base"]
         found[f"transformer_base {half}"] = partial(self._fit, [*some, f"strategy.precision={half}"], LONG)
         found["rnn_gnmt"] = partial(self._fit, ["model=rnn_gnmt", *self.gnmt], LONG)
+        every_kernel = [*attention.GPU_KERNELS, SDPBackend.CUDNN_ATTENTION]
+        found["transformer_base, cuDNN's attention"] = partial(
+            _patched, attention, "GPU_KERNELS", every_kernel, partial(self._fit, some, steps)
+        )
         return found
 
     def _fit(self, overrides: list[str], steps: int) -> dict[str, float]:
@@ -163,13 +158,14 @@ class Bench:
         torch.manual_seed(1)
         model = instantiate(config.model, vocabulary=self.vocabulary)
         module = build_module(config, model, instantiate(config.loss), steps, tokenizer="")
-        rates, began = TokenRates(), time.perf_counter()
-        callbacks = [*fast_training(config), rates]
+        timer, began = SecondHalf(steps, self.watch), time.perf_counter()
+        callbacks = [*fast_training(config), timer]
         trainer = build_trainer(config, steps=steps, devices=1, callbacks=callbacks, folder=None)
         compile_parts(config, module, self.device)
         trainer.fit(module, train_dataloaders=self.text.loader(steps, self.workers))
         return {
-            "tokens_per_second": statistics.median(rates.found[len(rates.found) // 2 :]),
+            "tokens_per_second": tokens_of(timer.pairs) / timer.seconds,
+            "share_of_measured_peak": training_flops(model, timer.pairs) / timer.seconds / self.measured_peak,
             "steps": trainer.global_step,
             "seconds": time.perf_counter() - began,
             "last_loss": module.latest["train/loss"],
@@ -184,11 +180,16 @@ class Bench:
         """Seconds for 3,003 sentences with beam size 4, in fp32, as a run translates, and under bf16 autocast.
 
         Models with random weights seldom end a sentence, so translations have the maximum length, ten pieces more than
-        the source.
+        the source. Once more, the device is asked at every step which sentences are finished.
         """
-        return {
+        found: Measurements = {
             f"{arm} {how}": partial(self._decode, arm, how == "bf16") for arm in self.arms for how in ("fp32", "bf16")
         }
+        again = partial(self._decode, "transformer_base", False)
+        found["transformer_base fp32, asked at every step"] = partial(
+            _patched, search, "steps_between_questions", lambda _: 1, again
+        )
+        return found
 
     def _memory(self, arm: str, by: str) -> dict[str, int]:
         model, loss = self._build(arm)
@@ -198,7 +199,7 @@ class Bench:
         return {"targets": int(batch.step_tokens[1]), "bytes": held}
 
     def _decode(self, arm: str, autocast: bool) -> float:
-        search = Search(
+        settings = Search(
             beam_size=4,
             length_penalty=0.6,
             max_length_ratio=1.0,
@@ -212,9 +213,9 @@ class Bench:
         sources = [random.integers(6, self.vocabulary.src_size, length).tolist() for length in lengths]
         model = self._build(arm)[0].eval()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=autocast):
-            translate = partial(decode, model, search=search, search_tokens=self.tokens, device=self.device)
+            translate = partial(decode, model, search=settings, search_tokens=self.tokens, device=self.device)
             translate(sources[:8])
-            return self._seconds(lambda: translate(sources), times=1)
+            return self.watch.seconds(lambda: translate(sources), times=1)
 
     def _train(self, arm: str, compiled: bool, step_by_step: bool = False) -> dict[str, float]:
         """Train twice on the same batches. The first pass compiles and allocates memory; the second is timed."""
@@ -222,7 +223,7 @@ class Bench:
         torch._dynamo.config.recompile_limit = 32
         model, loss = self._build(arm)
         if step_by_step:
-            _take_single_steps(model)
+            take_single_steps(model)
         if compiled:
             model.compile(dynamic=True)
             loss.compile(dynamic=True)
@@ -241,20 +242,20 @@ class Bench:
         reset_peak_memory(self.device)
         began = time.perf_counter()
         losses = [step(batch) for batch in self.text.batches(self.steps, self.workers)]
-        self._wait()
+        self.watch.wait()
         first_pass, graphs = time.perf_counter() - began, counters["stats"]["unique_graphs"]
-        pairs: Counter[tuple[int, int, bool]] = Counter()
+        pairs = Pairs()
         marks = []
         for batch in self.text.batches(self.steps, self.workers):
-            marks.append(self._mark())  # the first step is not timed: workers start during it
+            marks.append(self.watch.mark())  # the first step is not timed: workers start during it
             losses.append(step(batch))
             if len(marks) > 1:
-                pairs.update((src, tgt, True) for src, tgt in batch.host_lengths.T.tolist())
-        marks.append(self._mark())
-        self._wait()
-        spent = [self._between(*ends) for ends in pairwise(marks[1:])]
+                pairs.update(pairs_of(batch))
+        marks.append(self.watch.mark())
+        self.watch.wait()
+        spent = [self.watch.between(*ends) for ends in pairwise(marks[1:])]
         seconds = sum(spent)
-        tokens = sum((src + tgt - 2) * count for (src, tgt, _), count in pairs.items())
+        tokens = tokens_of(pairs)
         rate = training_flops(model, pairs) / seconds
         return {
             "tokens_per_second": tokens / seconds,
@@ -284,95 +285,16 @@ class Bench:
         model = instantiate(config.model, vocabulary=self.vocabulary)
         return model.train().to(self.device), instantiate(config.loss)
 
-    def _milliseconds_both_ways(self, forward: Callable[[], Tensor]) -> float:
-        def work() -> None:
-            forward().sum().backward()
 
-        work()
-        return 1000 * statistics.median(self._seconds(work) for _ in range(5))
-
-    def _seconds(self, work: Callable[[], object], times: int = 10) -> float:
-        """Return the seconds per call, of ``times`` calls queued on the device."""
-        self._wait()
-        began = self._mark()
-        for _ in range(times):
-            work()
-        ended = self._mark()
-        self._wait()
-        return self._between(began, ended) / times
-
-    def _mark(self) -> Any:
-        """Return a mark in the device's queue: a CUDA event, which may lie in the future, or the time on a CPU."""
-        if self.device.type != "cuda":
-            return time.perf_counter()
-        event = torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
-
-    def _between(self, one: Any, other: Any) -> float:
-        """Return the seconds between two marks that the device has reached."""
-        return one.elapsed_time(other) / 1000 if self.device.type == "cuda" else other - one
-
-    def _wait(self) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-
-
-def _padded(qkv: Tensor, layout: SequenceLayout, *, mask: Tensor | None, causal: bool) -> Tensor:
-    """As a layer does it: (R, 3, 8, 64) put among padding, attended, and packed again."""
-    query, key, value = layout.pad(qkv.flatten(1)).unflatten(-1, (3, 8, 64)).permute(2, 0, 3, 1, 4)
-    attended = dot_product_attention(query, key, value, mask=mask, causal=causal, dropout=0.0)
-    return layout.unpad(attended.transpose(1, 2).flatten(2))
-
-
-def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
-    """Return a call of PyTorch's attention kernel for sentences concatenated without padding."""
-    from torch.nn.attention.varlen import varlen_attn
-
-    ends = nn.functional.pad(lengths.cumsum(0), (1, 0)).int()
-    query, key, value = (
-        torch.randn(int(lengths.sum()), 8, 64, device=lengths.device, dtype=torch.bfloat16).requires_grad_()
-        for _ in range(3)
-    )
-    return partial(varlen_attn, query, key, value, ends, ends, longest, longest)
-
-
-def _take_single_steps(model: nn.Module) -> None:
-    """Make every recurrent layer loop over single steps instead of one call; the encoder's loop includes padding."""
-
-    def loop(
-        layer: RecurrentLayer, x: Tensor, state: RecurrentState, weights: Weights
-    ) -> tuple[Tensor, RecurrentState]:
-        weight_ih, weight_hh, bias_ih, bias_hh = weights
-        weights = weight_ih, cast_once(weight_hh), bias_ih, bias_hh
-        outputs = []
-        for inputs in layer.preactivations(x, weights).unbind(1):
-            state = layer.step(inputs, state, weights)
-            outputs.append(state[0])
-        return torch.stack(outputs, 1), state
-
-    def run_packed(layer: RecurrentLayer, packed: PackedSequence) -> tuple[PackedSequence, Tensor | RecurrentState]:
-        x, lengths = pad_packed_sequence(packed, batch_first=True)
-        nothing = tuple(x.new_zeros(len(x), layer.rnn.hidden_size) for _ in range(layer.num_states))
-        ways = [
-            loop(layer, x.flip(1) if back else x, nothing, tuple(weights))
-            for back, weights in enumerate(layer.rnn.all_weights)
-        ]
-        output = torch.cat([way.flip(1) if back else way for back, (way, _) in enumerate(ways)], -1)
-        state = tuple(torch.stack(parts) for parts in zip(*(state for _, state in ways), strict=True))
-        packed = pack_padded_sequence(output, lengths, batch_first=True)
-        return packed, state if layer.num_states == 2 else state[0]
-
-    for module in model.modules():
-        if isinstance(module, RecurrentLayer):
-            module.forward = lambda x, state, layer=module: loop(layer, x, state, layer.weights)
-            module.rnn.forward = partial(run_packed, module)
+def _patched(module: ModuleType, name: str, value: object, measure: Callable[[], Any]) -> Any:
+    with patch.object(module, name, value):
+        return measure()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--parts", default="peak,train,trainer,decode,memory,attention")
+    parser.add_argument("--parts", default="peak,trainer,train,decode,recurrent,attention,memory")
     parser.add_argument("--seconds", type=float, default=450, help="begin no measurement after this many seconds (450)")
     parser.add_argument("--small", action="store_true")
     arguments = parser.parse_args()

@@ -20,31 +20,15 @@ import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 
-from benchmarks.ours import ARMS, COMMON, keeping_logits
+from benchmarks.ours import ARMS, COMMON
+from benchmarks.step_memory import bytes_of_step
 from benchmarks.text import Text
-from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory
 from triptych.config import schema
 from triptych.config.search_path import conf_dir
-from triptych.contract.batch import Batch
-from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
-from triptych.training.loss import TranslationLoss
 
 VOCABULARY, TOKENS = 32_000, 36_000
 """Vocabulary size, and padded tokens a side that hold a little more than 25,000 target tokens."""
-
-
-def bytes_of_step(model: TranslationModel, loss: TranslationLoss | None, batch: Batch) -> int:
-    """Return the peak bytes of a forward and a backward pass; without a loss, use one that keeps all logits."""
-    model.zero_grad(set_to_none=True)
-    reset_peak_memory(batch.src.device)
-    before = peak_memory_bytes(batch.src.device)
-    prediction = model(batch)
-    if loss is not None:
-        loss(prediction, batch.step_tokens, 0.0).loss.backward()
-    else:
-        keeping_logits(prediction, label_smoothing=0.1).backward()
-    return peak_memory_bytes(batch.src.device) - before
 
 
 def peak(arm: str, loss: str) -> dict[str, int]:

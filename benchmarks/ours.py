@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.profiler import record_function
 
 from triptych.config.composition import compose_run
-from triptych.contract.batch import Batch, Prediction
+from triptych.contract.batch import Batch
 from triptych.kernels.matmul import fast_products
 from triptych.training.build import build_parts
 
@@ -120,9 +120,3 @@ class Steps:
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
         return loss
-
-
-def keeping_logits(prediction: Prediction, label_smoothing: float) -> Tensor:
-    """Return the loss in the usual way, with all (N, V) logits in memory."""
-    logits = prediction.hidden @ prediction.weight.T
-    return torch.nn.functional.cross_entropy(logits.float(), prediction.targets, label_smoothing=label_smoothing)

@@ -45,6 +45,8 @@ class Beams:
         best_scores: (A, N) their scores; -inf where fewer than N have finished.
         best_log_probs: (A, N) their log-probabilities.
         num_finished: (A,) number of hypotheses that have finished, kept or not.
+        is_finished: (A,) whether the search of the sentence is over. It may then stay in the batch for some steps, and
+            no more of its hypotheses finish.
     """
 
     sentence: Tensor
@@ -55,6 +57,7 @@ class Beams:
     best_scores: Tensor
     best_log_probs: Tensor
     num_finished: Tensor
+    is_finished: Tensor
 
     @classmethod
     def initial(cls, first_tokens: Tensor, limit: Tensor, n_best: int) -> Beams:
@@ -76,6 +79,7 @@ class Beams:
             best_scores=no_scores,
             best_log_probs=no_scores,
             num_finished=torch.zeros(num_sentences, dtype=torch.long, device=device),
+            is_finished=torch.zeros(num_sentences, dtype=torch.bool, device=device),
         )
 
     def select(self, sentences: Tensor) -> Beams:

@@ -11,6 +11,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -143,24 +144,29 @@ class Search:
                 "the key out for the one that the run has chosen, or give a number."
             )
         starts = torch.full_like(src_lengths, BOS) if starts is None else starts
-        beams = Beams.initial(starts, self.limit(src_lengths), self.n_best)
+        limit = self.limit(src_lengths)
+        beams = Beams.initial(starts, limit, self.n_best)
         results: list[list[Hypothesis]] = [[] for _ in range(len(src))]
+        longest, every = int(limit.max()), steps_between_questions(src.device)
         with evaluation_mode(model):
             state = model.start(src, src_lengths)
-            while len(beams.sentence):
+            for step in range(1, longest + 1):
                 logits, state = model.step(beams.tokens[:, :, -1].flatten(), state)
                 candidates = self._candidates(beams, logits)
                 extended, rows = self._extend(beams, *candidates)
                 if on_step:
                     on_step(beams, candidates, extended)
-                beams = extended
-                finished = self._finished(beams)
-                live = (~finished).nonzero()[:, 0]
-                if len(live) < len(finished):
-                    done = beams.select(finished.nonzero()[:, 0])
-                    for sentence, hypotheses in zip(done.sentence.tolist(), done.hypotheses(), strict=True):
-                        results[sentence] = hypotheses
-                    beams, rows, state = beams.select(live), rows.index_select(0, live), state.select_sentences(live)
+                beams = replace(extended, is_finished=beams.is_finished | self._finished(extended))
+                if step % every == 0 or step == longest:
+                    live = (~beams.is_finished).nonzero()[:, 0]
+                    if len(live) < len(beams.sentence):
+                        done = beams.select(beams.is_finished.nonzero()[:, 0])
+                        for sentence, hypotheses in zip(done.sentence.tolist(), done.hypotheses(), strict=True):
+                            results[sentence] = hypotheses
+                        beams, rows = beams.select(live), rows.index_select(0, live)
+                        state = state.select_sentences(live)
+                    if not len(live):
+                        break
                 state = state.select_hypotheses(rows.flatten())
         if not all(results):
             raise UserError("the model's logits are not finite: training has diverged; lower the learning rate.")
@@ -188,7 +194,7 @@ class Search:
         is_end = token == EOS
         in_beam = torch.arange(candidates.shape[1], device=token.device) < self.beam_size
         at_limit = (beams.limit == length)[:, None]
-        ends = (is_end | at_limit) & in_beam & (candidates > -math.inf)
+        ends = (is_end | at_limit) & in_beam & (candidates > -math.inf) & ~beams.is_finished[:, None]
         finished = candidates.masked_fill(~ends, -math.inf)
         scores = torch.cat([beams.best_scores, finished / self.penalty(length)], dim=1)
         scores, best = scores.sort(dim=1, descending=True, stable=True)
@@ -208,6 +214,7 @@ class Search:
             best_scores=scores,
             best_log_probs=pool_log_probs.gather(1, best),
             num_finished=beams.num_finished + ends.sum(dim=1),
+            is_finished=beams.is_finished,
         )
         first_row = width * torch.arange(num_sentences, device=token.device)[:, None]
         return extended, first_row + parent.gather(1, live)
@@ -253,6 +260,14 @@ class Search:
     def penalty(self, length: Tensor | int) -> Tensor | float:
         """Return the length penalty of outputs of this length, including ``</s>`` (Wu et al. 2016, equation 14)."""
         return ((5.0 + length) / 6.0) ** float(self.length_penalty)
+
+
+def steps_between_questions(device: torch.device) -> int:
+    """Return how many steps a search takes before it asks a device which sentences are finished, and drops those.
+
+    A GPU stands still while it is asked. On a CPU a question is free, and a sentence that is dropped saves time.
+    """
+    return 1 if device.type == "cpu" else 8
 
 
 @contextmanager

@@ -149,7 +149,9 @@ class _Recorder:
         return self._nodes[()]
 
     def record(self, before: Beams, candidates: Candidates, after: Beams) -> None:
-        """Keep the candidates of a step, and what became of each."""
+        """Keep the candidates of a step, and what became of each; but not of a step after the search is over."""
+        if before.is_finished[0]:
+            return
         length = before.tokens.shape[2]
         at_limit = int(before.limit[0]) == length
         live = {tuple(tokens[1:]) for tokens in after.tokens[0].tolist()}

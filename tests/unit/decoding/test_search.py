@@ -292,6 +292,25 @@ def test_finished_sentences_leave_the_batch() -> None:
     assert model.rows == [sum(length > step for length in lengths) for step in range(max(lengths))]
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    sources=st.lists(st.lists(st.integers(4, 5), max_size=4), min_size=1, max_size=5),
+    beam_size=st.integers(1, 4),
+    stop=st.sampled_from(["exact", "first"]),
+    every=st.integers(2, 9),
+)
+def test_finished_sentences_that_stay_in_the_batch_change_nothing(
+    seed: int, sources: list[list[int]], beam_size: int, stop: str, every: int
+) -> None:
+    model = HashModel(seed, vocabulary=6)
+    search = make_search(beam_size=beam_size, n_best=beam_size, stop=stop, max_length_ratio=1.0, max_length_extra=5)
+    at_each_step = decode(model, sources, search, 100, "cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("triptych.decoding.search.steps_between_questions", lambda _: every)
+        assert decode(model, sources, search, 100, "cpu") == at_each_step
+
+
 def test_the_first_step_runs_one_row_a_sentence() -> None:
     model = HashModel(2, vocabulary=30, scale=0.1)
     decode(model, [[4], [5]], make_search(beam_size=4, max_length_extra=3), 100, "cpu")
