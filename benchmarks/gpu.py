@@ -1,12 +1,12 @@
 """Measure training and decoding on one GPU.
 
     python -m benchmarks.gpu [--output FOLDER] [--parts peak,trainer,train,decode,recurrent,attention,memory]
-                             [--seconds 450] [--small]
+                             [--only TEXT] [--seconds 450] [--small]
 
 Sentence lengths as in WMT'14 (``benchmarks.data``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16. The
-ids are random, since speed does not depend on them. Writes gpu.json after every measurement. A measurement that fails
-leaves its reason there, and none begins after ``--seconds``. ``--small`` tries out all of it on a CPU, at a size for a
-laptop.
+ids are random, since speed does not depend on them. Writes gpu.json after every measurement; what it has of the same
+device and PyTorch stays until it is measured again. A measurement that fails leaves its reason there, and none begins
+after ``--seconds``. ``--small`` tries out all of it on a CPU, at a size for a laptop.
 """
 
 from __future__ import annotations
@@ -296,6 +296,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--parts", default="peak,trainer,train,decode,recurrent,attention,memory")
     parser.add_argument("--seconds", type=float, default=450, help="begin no measurement after this many seconds (450)")
+    parser.add_argument("--only", default="", help="measure those alone whose names contain this")
     parser.add_argument("--small", action="store_true")
     arguments = parser.parse_args()
     if not arguments.small and not torch.cuda.is_available():
@@ -303,19 +304,23 @@ def main() -> None:
     device = torch.device("cpu" if arguments.small else "cuda")
     bench, began = Bench(device, arguments.small), time.perf_counter()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {"device": device_name(device), "torch": torch.__version__}
+    output, setting = arguments.output / "gpu.json", {"device": device_name(device), "torch": torch.__version__}
+    found: dict[str, Any] = json.loads(output.read_text()) if output.exists() else {}
+    found = found if setting.items() <= found.items() else dict(setting)
     for part in arguments.parts.split(","):
-        found[part] = {}
+        found.setdefault(part, {})
         for name, measure in getattr(bench, part)().items():
+            if arguments.only not in name:
+                continue
             if time.perf_counter() - began > arguments.seconds:
-                found[part][name] = "not reached"
+                found[part].setdefault(name, "not reached")
                 continue
             try:
                 found[part][name] = measure()
             except Exception as error:  # go on with the other measurements
                 found[part][name] = f"{type(error).__name__}: {error}"[:1000]
             print(f"{time.perf_counter() - began:4.0f} s  {part}, {name}: {json.dumps(found[part][name])}", flush=True)
-            write_json(arguments.output / "gpu.json", found)
+            write_json(output, found)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from triptych import kernels
+from triptych.kernels.fused_recurrent import run_recurrent
 from triptych.kernels.precision import fused_precision
 
 SHUT = 1e4
@@ -71,7 +72,7 @@ class Sentences(Protocol):
 
     inputs: Tensor
 
-    def run(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def run(self, layer: nn.LSTM | nn.GRU, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Run a layer from zeros over x, which has the form of ``inputs``.
 
         Returns:
@@ -84,7 +85,7 @@ class Sentences(Protocol):
         ...
 
 
-def sentences(x: Tensor, host_lengths: NDArray[np.int64], layers: Sequence[nn.Module]) -> Sentences:
+def sentences(x: Tensor, host_lengths: NDArray[np.int64], layers: Sequence[nn.LSTM | nn.GRU]) -> Sentences:
     """Return sentences x (B, S, I) of lengths (B,), known to the CPU, in the form that these layers run over."""
     padded = all(has_padded_lstm(x, layer) for layer in layers)
     return PaddedSentences(x, host_lengths) if padded else PackedSentences(x, host_lengths)
@@ -103,12 +104,9 @@ class PackedSentences:
         self.inputs, self._batch_sizes, *_ = pack_padded_sequence(x.index_select(0, sort), lengths, batch_first=True)
         self._width = x.shape[1]
 
-    def run(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        with fused_precision(x.device):
-            output, last = layer(PackedSequence(x, self._batch_sizes))
-        last = last if isinstance(last, tuple) else (last,)
-        last = [part.transpose(0, 1).flatten(1) for part in last]
-        return output.data, tuple(part.index_select(0, self._unsort) for part in last)
+    def run(self, layer: nn.LSTM | nn.GRU, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        output, last = run_recurrent(layer, PackedSequence(x, self._batch_sizes))
+        return output.data, tuple(part.transpose(0, 1).flatten(1).index_select(0, self._unsort) for part in last)
 
     def pad(self, x: Tensor) -> Tensor:
         padded, _ = pad_packed_sequence(PackedSequence(x, self._batch_sizes), True, total_length=self._width)
@@ -121,7 +119,7 @@ class PaddedSentences:
     def __init__(self, x: Tensor, host_lengths: NDArray[np.int64]) -> None:
         self.inputs, self._lengths = x, torch.from_numpy(host_lengths)
 
-    def run(self, layer: nn.Module, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def run(self, layer: nn.LSTM | nn.GRU, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         assert isinstance(layer, nn.LSTM)
         return padded_lstm(layer, x, self._lengths)
 

@@ -26,8 +26,8 @@ def fused_precision_reference(device: torch.device) -> torch.autocast:
 def fused_precision(device: torch.device) -> torch.autocast:
     """Keep autocast as it is on a CPU with instructions for bfloat16; elsewhere run fused layers outside of it.
 
-    cuDNN's wrapper would take float16 for bfloat16, and other CPUs have no kernel for it. TensorFloat-32 still speeds
-    up their products.
+    Other CPUs have no kernel for bfloat16. On a GPU, autocast takes float16 for it; TensorFloat-32 still speeds up
+    products there, and ``fused_recurrent`` says where they are faster still.
     """
     if not kernels.fast():
         return fused_precision_reference(device)

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from triptych.contract.flat_config import flat_config
 from triptych.errors import require_at_least, require_one_of, require_probability
 from triptych.kernels.dropout import Dropout
+from triptych.kernels.fused_recurrent import run_recurrent
 from triptych.kernels.in_place import Cell, gru_cell, lstm_cell
 from triptych.kernels.loop_matmul import matmul
 from triptych.kernels.lstm import sentences
-from triptych.kernels.precision import fused_precision
 from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.ranges import Layers, Probability, Size
@@ -93,9 +93,8 @@ class RecurrentLayer(nn.Module):
     def forward(self, x: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """Run all steps of x (B, T, I) from a state: outputs (B, T, H), and the state after the last step."""
         first = tuple(part.unsqueeze(0).contiguous() for part in state)
-        with fused_precision(x.device):
-            output, last = self.rnn(x, first if self.num_states == 2 else first[0])
-        return output, tuple(part.squeeze(0) for part in (last if self.num_states == 2 else (last,)))
+        output, last = run_recurrent(self.rnn, x, first)
+        return output, tuple(part.squeeze(0) for part in last)
 
     @property
     def weights(self) -> Weights:

@@ -10,11 +10,23 @@ import pytest
 import torch
 from conftest import build_model, random_batch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from triptych import kernels
 from triptych.contract.batch import Batch
 from triptych.errors import UserError
-from triptych.kernels import dropout, in_place, linear_cross_entropy, loop_matmul, lstm, malloc, matmul, precision, rows
+from triptych.kernels import (
+    dropout,
+    fused_recurrent,
+    in_place,
+    linear_cross_entropy,
+    loop_matmul,
+    lstm,
+    malloc,
+    matmul,
+    precision,
+    rows,
+)
 from triptych.training.loss import TranslationLoss
 
 ARCHITECTURES = [
@@ -185,6 +197,24 @@ def test_precision_of_fused_layers() -> None:
         assert precision.cast_once(x).dtype == torch.bfloat16
         assert precision.cast_once_reference(x) is x
     torch.testing.assert_close(fast, plain, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+@pytest.mark.parametrize("both", [False, True])
+def test_a_layer_with_its_weights_cast(kind: type[nn.LSTM] | type[nn.GRU], both: bool) -> None:
+    """In double precision, since a CPU has no fused layers in half precision; the gradients reach the layer itself."""
+    layer = kind(4, 5, batch_first=True, bidirectional=both)
+    x, h = torch.randn(3, 6, 4), torch.randn(1 + both, 3, 5)
+    state = (h, torch.randn_like(h)) if kind is nn.LSTM else (h,)
+    packed = pack_padded_sequence(x, torch.tensor([6, 4, 1]), batch_first=True)
+    for inputs, before in ((x, state), (x, None), (packed, None)):
+        found = fused_recurrent.run_cast(layer, inputs, before, torch.float64)
+        expected = fused_recurrent.run_recurrent_reference(layer, inputs, before)
+        outputs = [one if isinstance(one, torch.Tensor) else one.data for one in (found[0], expected[0])]
+        gradients = [torch.autograd.grad(output.sin().sum(), layer.parameters()) for output in outputs]
+        assert outputs[0].dtype == torch.float64
+        torch.testing.assert_close([outputs[0], found[1]], [outputs[1], expected[1]], check_dtype=False)
+        torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-5, atol=1e-5)
 
 
 def test_the_reference_leaves_the_allocator_alone(monkeypatch: pytest.MonkeyPatch) -> None:
