@@ -4,9 +4,9 @@
                              [--only TEXT] [--seconds 450] [--small]
 
 Sentence lengths as in WMT'14 (``benchmarks.data``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16. The
-ids are random, since speed does not depend on them. Writes gpu.json after every measurement; what it has of the same
-device and PyTorch stays until it is measured again. A measurement that fails leaves its reason there, and none begins
-after ``--seconds``. ``--small`` tries out all of it on a CPU, at a size for a laptop.
+ids are random, since speed does not depend on them. Writes gpu.json after every measurement, and gpu.md at the end.
+What gpu.json has of the same device and PyTorch stays until it is measured again. A measurement that fails leaves its
+reason there, and none begins after ``--seconds``. ``--small`` tries out all of it on a CPU, at a size for a laptop.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from torch.nn.attention import SDPBackend
 
 from benchmarks.data import sentence_lengths
 from benchmarks.gpu_layers import Ways, attention_ways, recurrent_ways
+from benchmarks.gpu_page import ARTICLE_BUDGET, write_page
 from benchmarks.second_half import Pairs, SecondHalf, pairs_of, tokens_of
 from benchmarks.single_steps import take_single_steps
 from benchmarks.step_memory import bytes_of_step
@@ -55,9 +56,6 @@ from triptych.runs.folder import write_json
 from triptych.training.build import build_module, build_trainer, compile_parts, fast_training, silence_lightning
 from triptych.training.loss import TranslationLoss
 
-ARTICLE_BUDGET = 8.1e17
-"""FLOPs of the article's Transformer training (30 hours on a V100), by triptych's count for its 4.37 billion tokens.
-The article's own 1.57e18, by 6ND, sends every token through both stacks."""
 RECURRENT = ["model.encoder_layers=4", "model.decoder_layers=4", "model.hidden_size=1000", "model.embedding_size=1000"]
 ARMS = {
     "transformer_base": ["model=transformer_base"],
@@ -218,7 +216,7 @@ class Bench:
             return self.watch.seconds(lambda: translate(sources), times=1)
 
     def _train(self, arm: str, compiled: bool, step_by_step: bool = False) -> dict[str, float]:
-        """Train twice on the same batches. The first pass compiles and allocates memory; the second is timed."""
+        """Train twice on the same batches, made before. The first pass compiles and allocates memory, the second is timed."""
         torch._dynamo.reset()
         torch._dynamo.config.recompile_limit = 32
         model, loss = self._build(arm)
@@ -239,21 +237,20 @@ class Bench:
             optimizer.zero_grad(set_to_none=True)
             return parts.loss.detach()
 
+        batches = [*self.text.batches(self.steps, 0)]
         reset_peak_memory(self.device)
         began = time.perf_counter()
-        losses = [step(batch) for batch in self.text.batches(self.steps, self.workers)]
+        losses = [step(batch) for batch in batches]
         self.watch.wait()
         first_pass, graphs = time.perf_counter() - began, counters["stats"]["unique_graphs"]
         pairs = Pairs()
-        marks = []
-        for batch in self.text.batches(self.steps, self.workers):
-            marks.append(self.watch.mark())  # the first step is not timed: workers start during it
+        marks = [self.watch.mark()]
+        for batch in batches:
             losses.append(step(batch))
-            if len(marks) > 1:
-                pairs.update(pairs_of(batch))
-        marks.append(self.watch.mark())
+            marks.append(self.watch.mark())
+            pairs.update(pairs_of(batch))
         self.watch.wait()
-        spent = [self.watch.between(*ends) for ends in pairwise(marks[1:])]
+        spent = [self.watch.between(*ends) for ends in pairwise(marks)]
         seconds = sum(spent)
         tokens = tokens_of(pairs)
         rate = training_flops(model, pairs) / seconds
@@ -321,6 +318,7 @@ def main() -> None:
                 found[part][name] = f"{type(error).__name__}: {error}"[:1000]
             print(f"{time.perf_counter() - began:4.0f} s  {part}, {name}: {json.dumps(found[part][name])}", flush=True)
             write_json(output, found)
+    write_page(found, output.with_suffix(".md"))
 
 
 if __name__ == "__main__":
