@@ -216,7 +216,7 @@ class Bench:
             return self.watch.seconds(lambda: translate(sources), times=1)
 
     def _train(self, arm: str, compiled: bool, step_by_step: bool = False) -> dict[str, float]:
-        """Train twice on the same batches, made before. The first pass compiles and allocates memory, the second is timed."""
+        """Train twice on batches made before. The first pass compiles and allocates memory; the second is timed."""
         torch._dynamo.reset()
         torch._dynamo.config.recompile_limit = 32
         model, loss = self._build(arm)

@@ -39,8 +39,8 @@ def training(found: dict[str, Any]) -> list[str]:
         "## Training",
         "",
         "By Lightning's Trainer, as `triptych train` trains: compiled, with batches of ever new shapes and the "
-        "processes that make them. The second half of each training is timed. Tokens are source and target pieces without "
-        f"padding. The measured peak, {peak['measured'] / 1e12:,.0f} TFLOP/s, is that of products of 8,192 x 8,192 "
+        "processes that make them. The second half of each training is timed. Tokens are source and target pieces "
+        f"without padding. The measured peak, {peak['measured'] / 1e12:,.0f} TFLOP/s, is that of products of 8,192 x 8,192 "
         f"matrices in bf16; the datasheet's is {peak['datasheet'] / 1e12:,.0f}. The last column is the time that the "
         f"model would take for {ARTICLE_BUDGET:.1e} FLOPs, those of the article's training of its Transformer.",
         "",
@@ -62,10 +62,7 @@ def decoding(found: dict[str, Any]) -> list[str]:
 
 def memory(found: dict[str, Any]) -> list[str]:
     names = [name.removesuffix(" ours") for name in found.get("memory", {}) if name.endswith(" ours")]
-    rows = [
-        [name, *(f"{found['memory'][f'{name} {loss}']['bytes'] / 2**30:.1f}" for loss in ("ours", "logits"))]
-        for name in names
-    ]
+    rows = [[name, *(_gib(found["memory"][f"{name} {loss}"]) for loss in ("ours", "logits"))] for name in names]
     return [
         "## Memory",
         "",
@@ -94,13 +91,17 @@ def layers(found: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _gib(value: dict[str, int] | str) -> str:
+    return value if isinstance(value, str) else f"{value['bytes'] / 2**30:.1f}"
+
+
 def _number(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.2f}"
 
 
 def write_page(found: dict[str, Any], path: Path) -> None:
     """Write the page of measurements that have a peak; without one there is nothing to compare with."""
-    if "peak" not in found:
+    if not isinstance(found.get("peak", {}).get("products"), dict):
         return
     head = ["# Speed and memory on a GPU", "", f"{found['device']}; torch {found['torch']}.", ""]
     parts = [*training(found), *decoding(found), *memory(found), *layers(found)]
