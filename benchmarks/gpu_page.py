@@ -41,8 +41,9 @@ def training(found: dict[str, Any]) -> list[str]:
         "By Lightning's Trainer, as `triptych train` trains: compiled, with batches of ever new shapes and the "
         "processes that make them. The second half of each training is timed. Tokens are source and target pieces "
         f"without padding. The measured peak, {peak['measured'] / 1e12:,.0f} TFLOP/s, is that of products of "
-        f"8,192 x 8,192 matrices in bf16; the datasheet's is {peak['datasheet'] / 1e12:,.0f}. The last column is the time "
-        f"that the model would take for {ARTICLE_BUDGET:.1e} FLOPs, those of the article's training of its Transformer.",
+        f"8,192 x 8,192 matrices in bf16; the datasheet's is {peak['datasheet'] / 1e12:,.0f}. The last column is the "
+        f"time that the model would take for {ARTICLE_BUDGET:.1e} FLOPs, those of the article's training of its "
+        "Transformer.",
         "",
         *table(head, rows),
     ]
