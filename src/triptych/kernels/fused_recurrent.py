@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from triptych import kernels
-from triptych.kernels.precision import fused_precision, fused_precision_reference
+from triptych.kernels.precision import autocast_dtype, fused_precision, fused_precision_reference, without_autocast
 
 State = tuple[Tensor, ...]
 """h and c of an LSTM, h of a GRU, each (directions, B, H)."""
@@ -42,9 +42,10 @@ def run_recurrent(layer: nn.LSTM | nn.GRU, x: Steps, state: State | None = None)
     device = x.data.device
     if not kernels.fast():
         return run_recurrent_reference(layer, x, state)
-    if device.type == "cuda" and torch.is_autocast_enabled("cuda") and (torch.backends.cudnn.version() or 0) >= CUDNN:
-        with fused_precision_reference(device):
-            return run_cast(layer, x, state, torch.get_autocast_dtype("cuda"))
+    dtype = autocast_dtype(device) if device.type == "cuda" else None
+    if dtype is not None and (torch.backends.cudnn.version() or 0) >= CUDNN:
+        with without_autocast(device):
+            return run_cast(layer, x, state, dtype)
     with fused_precision(device):
         return _run(layer, x, state)
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from triptych import kernels
+from triptych.kernels.precision import autocast_dtype, without_autocast
 from triptych.kernels.rows import ROWS
 
 CHUNK_ELEMENTS = {"cpu": 4_000_000, "cuda": 64_000_000}
@@ -131,7 +132,7 @@ class _ChunkedLinearCrossEntropy(torch.autograd.Function):
         with_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
         device = hidden.device.type
-        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+        dtype = autocast_dtype(hidden.device) or hidden.dtype
         low_weight = weight.to(dtype)
         losses, nll = (hidden.new_empty(len(hidden), dtype=accumulation_dtype(dtype)) for _ in range(2))
         grad_hidden = torch.empty_like(hidden) if with_gradient else None
@@ -141,7 +142,7 @@ class _ChunkedLinearCrossEntropy(torch.autograd.Function):
         )
         rows = max(ROWS, rows // ROWS * ROWS)
         unit = token_weights.max()  # kept out of half precision, in which a token's share would vanish
-        with torch.autocast(device, enabled=False):
+        with without_autocast(hidden.device):
             for first in range(0, len(hidden), rows):
                 last = min(first + rows, len(hidden))
                 chunk = slice(first, last)

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from triptych import kernels
+from triptych.kernels.precision import autocast_dtype
 
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 _loop: ContextVar[LoopMatmul | None] = ContextVar("loop", default=None)
@@ -78,9 +79,8 @@ class LoopMatmul:
     """
 
     def __init__(self, matrices: Sequence[Tensor]) -> None:
-        device = matrices[0].device.type
-        enabled = torch.is_autocast_enabled(device)
-        low = [matrix.detach().to(torch.get_autocast_dtype(device) if enabled else matrix.dtype) for matrix in matrices]
+        dtype = autocast_dtype(matrices[0].device)
+        low = [matrix.detach().to(dtype or matrix.dtype) for matrix in matrices]
         self._matrices = matrices
         self._low = {_key(matrix): one for matrix, one in zip(matrices, low, strict=True)}
         self._seen: dict[Key, list[tuple[Tensor, Tensor]]] = {key: [] for key in self._low}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -18,21 +19,30 @@ def has_bf16() -> bool:
     return supported and (platform.machine() != "x86_64" or torch.cpu._is_avx512_bf16_supported())
 
 
-def fused_precision_reference(device: torch.device) -> torch.autocast:
+def autocast_dtype(device: torch.device) -> torch.dtype | None:
+    """Return the type that autocast casts to on a device; None if it is off. The ``meta`` device has no autocast."""
+    enabled = device.type != "meta" and torch.is_autocast_enabled(device.type)
+    return torch.get_autocast_dtype(device.type) if enabled else None
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context in which nothing is cast."""
+    return nullcontext() if device.type == "meta" else torch.autocast(device.type, enabled=False)
+
+
+def fused_precision_reference(device: torch.device) -> AbstractContextManager[object]:
     """Run fused recurrent layers outside of autocast."""
-    return torch.autocast(device.type, enabled=False)
+    return without_autocast(device)
 
 
-def fused_precision(device: torch.device) -> torch.autocast:
+def fused_precision(device: torch.device) -> AbstractContextManager[object]:
     """Keep autocast as it is on a CPU with instructions for bfloat16; elsewhere run fused layers outside of it.
 
     Other CPUs have no kernel for bfloat16. On a GPU, autocast takes float16 for it; TensorFloat-32 still speeds up
     products there, and ``fused_recurrent`` says where they are faster still.
     """
-    if not kernels.fast():
-        return fused_precision_reference(device)
-    enabled = device.type == "cpu" and torch.is_autocast_enabled("cpu") and has_bf16()
-    return torch.autocast(device.type, torch.get_autocast_dtype(device.type), enabled=enabled)
+    keeps = kernels.fast() and device.type == "cpu" and autocast_dtype(device) is not None and has_bf16()
+    return nullcontext() if keeps else fused_precision_reference(device)
 
 
 def cast_once_reference(x: Tensor) -> Tensor:
@@ -44,5 +54,5 @@ def cast_once(x: Tensor) -> Tensor:
     """Return x in the type that autocast would cast it to at every step of a loop."""
     if not kernels.fast():
         return cast_once_reference(x)
-    device = x.device.type
-    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
+    dtype = autocast_dtype(x.device)
+    return x if dtype is None else x.to(dtype)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import pytest
 import torch
 from conftest import ROOT, VOCABULARY, compose_train, random_batch
@@ -19,15 +17,6 @@ QUICK = ("transformer", "lm4mt", "rnn_luong", "convs2s")
 OTHERS = sorted({path.stem for path in (ROOT / "conf" / "model").glob("*.yaml")} - {*QUICK})
 
 
-@pytest.fixture
-def no_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The meta device has none."""
-    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *_: False)
-    monkeypatch.setattr(torch, "get_autocast_dtype", lambda *_: torch.bfloat16)
-
-
-@pytest.mark.usefixtures("no_autocast")
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_a_step_of_training(name: str) -> None:
     model = build_without_values(compose_train("scale=smoke", f"model={name}").model, VOCABULARY).train()
