@@ -21,18 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from triptych.data.assumed_lengths import lengths_of_pairs, sentence_lengths
+
 RESULTS = Path(__file__).parent / "results" / "data.json"
 WORDS = 30_000
 """Number of distinct words in the synthetic text."""
-MEAN, DEVIATION = 25, 15
-"""Mean and standard deviation of the number of words in a sentence, as in WMT'14 English-French."""
-RATIO, RATIO_DEVIATION = 1.1, 0.2
-"""Mean and standard deviation of a translation's words for each word of its source."""
-
-
-def sentence_lengths(random: np.random.Generator, count: int) -> np.ndarray:
-    """Draw the number of words of ``count`` sentences, each between 1 and 100."""
-    return random.normal(MEAN, DEVIATION, count).round().clip(1, 100).astype(np.int64)
 
 
 def write_text(folder: Path, pairs: int) -> None:
@@ -108,14 +101,6 @@ def plan(folder: Path, count: int) -> dict[str, float]:
     began = time.perf_counter()
     batches = plan_epoch(lengths, 25_000, seed=1, epoch=0)
     return {"seconds": time.perf_counter() - began, "batches": len(batches)}
-
-
-def lengths_of_pairs(count: int) -> np.ndarray:
-    """Draw the lengths of ``count`` pairs, (count, 2). A long sentence has a long translation."""
-    random = np.random.default_rng(0)
-    source = sentence_lengths(random, count)
-    target = (source * random.normal(RATIO, RATIO_DEVIATION, count)).round().clip(1, 100)
-    return np.stack([source, target], axis=1).astype(np.int32)
 
 
 def change_epoch(folder: Path, count: int) -> dict[str, float]:

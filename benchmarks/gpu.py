@@ -3,7 +3,7 @@
     python -m benchmarks.gpu [--output FOLDER] [--parts peak,trainer,train,decode,recurrent,attention,memory]
                              [--only TEXT] [--seconds 450] [--small]
 
-Sentence lengths as in WMT'14 (``benchmarks.data``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16. The
+Sentence lengths as in WMT'14 (``assumed_lengths``), 32,000 pieces, batches of 25,000 padded tokens a side, bf16. The
 ids are random, since speed does not depend on them. Writes gpu.json after every measurement, and gpu.md at the end.
 What gpu.json has of the same device and PyTorch stays until it is measured again. A measurement that fails leaves its
 reason there, and none begins after ``--seconds``. ``--small`` tries out all of it on a CPU, at a size for a laptop.
@@ -32,7 +32,6 @@ from torch import Tensor
 from torch._dynamo.utils import counters
 from torch.nn.attention import SDPBackend
 
-from benchmarks.data import sentence_lengths
 from benchmarks.gpu_layers import Ways, attention_ways, recurrent_ways
 from benchmarks.gpu_page import ARTICLE_BUDGET, write_page
 from benchmarks.second_half import Pairs, SecondHalf, pairs_of, tokens_of
@@ -48,6 +47,7 @@ from triptych.config.search_path import conf_dir
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
+from triptych.data.assumed_lengths import sentence_lengths
 from triptych.decoding import search
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search

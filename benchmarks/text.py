@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from benchmarks.data import lengths_of_pairs
 from triptych.contract.batch import Batch
 from triptych.contract.vocabulary import LanguageTags
+from triptych.data.assumed_lengths import lengths_of_pairs
 from triptych.data.batching import PlannedBatch, Sampler, Stream
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.store import SPECIAL_TOKENS

@@ -78,7 +78,12 @@ def sweep(*overrides: str, config_dir: Folders = ()) -> list[Run]:
 
 @checked
 def forecast(
-    *overrides: str, device: str | None = None, measure: int | None = None, config_dir: Folders = ()
+    *overrides: str,
+    device: str | None = None,
+    measure: int | None = None,
+    pairs: int | None = None,
+    price: float | None = None,
+    config_dir: Folders = (),
 ) -> pd.DataFrame:
     """Estimate what a run or a sweep will cost, without training it.
 
@@ -86,18 +91,22 @@ def forecast(
         overrides: as for ``train`` or ``sweep``.
         device: name of a GPU, such as ``"H100"``; None for where the strategy would train on this machine.
         measure: optimizer steps to train each arm for, to know its speed on this machine.
+        pairs: of sentences to train on, where the text is not at hand; their lengths are assumed.
+        price: of an hour of one device.
         config_dir: folders with configuration files of your own.
 
     Returns:
-        A row for each arm: parameters, steps, tokens, FLOPs, seconds, bytes of disk and memory, tokens per second.
+        A row for each arm: parameters, steps, tokens, FLOPs, seconds, bytes of disk and memory, tokens per second, and
+        the price if one is given.
 
     Raises:
         UserError: whatever training would refuse.
     """
-    from triptych.sweeps.forecast import figures, forecast_arms
+    from triptych.sweeps.forecast import forecast_arms
+    from triptych.sweeps.forecast_figures import figures
 
     with _own_configuration("train", overrides, config_dir):
-        return figures(forecast_arms(overrides, device, measure))
+        return figures(forecast_arms(overrides, device, measure, pairs), price)
 
 
 @checked

@@ -7,6 +7,7 @@ import json
 import platform
 import re
 import statistics
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,14 +20,20 @@ from conftest import compose_train, triptych
 from hydra.utils import instantiate
 from torch.utils.flop_counter import FlopCounterMode
 
+from triptych.accounting.flops import training_flops
 from triptych.config import schema
+from triptych.config.validation import build_without_values
 from triptych.contract.batch import Batch
+from triptych.contract.vocabulary import Vocabulary
+from triptych.data.assumed_stream import SAMPLE, AssumedStream
 from triptych.data.batching import Stream
 from triptych.layers import sequence_layout as packing
 from triptych.runs import speeds
 from triptych.runs.measured_speeds import read_speeds
-from triptych.sweeps.forecast import UTILISATION, estimate, forecast_arms, notes
+from triptych.sweeps.forecast import UTILISATION, estimate, forecast_arms
+from triptych.sweeps.forecast_figures import figures, notes
 from triptych.sweeps.measure import measured_speed
+from triptych.sweeps.planned import Known
 from triptych.training.build import build_parts
 
 schema.register()
@@ -37,7 +44,7 @@ SMOKE = ["scale=smoke", "data.train=300", "tokenizer=char", "budget.steps=6", "v
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
 def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [*SMOKE, *arm, f"cache={tmp_path / 'cache'}"]
-    before = estimate(command, None, None, {})
+    before = estimate(command, None, None, Known())
     assert not before.measured
     assert before.seconds == pytest.approx(before.flops / (UTILISATION * before.peak))
     done = triptych("train", *command, cwd=tmp_path)
@@ -52,7 +59,7 @@ def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeyp
     checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
     assert before.disk == pytest.approx(checkpoints, rel=0.25)
     monkeypatch.setattr("triptych.sweeps.forecast.device_name", lambda _: train["device"])
-    after = estimate(command, None, None, {})
+    after = estimate(command, None, None, Known())
     assert after.measured
     assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
 
@@ -63,7 +70,7 @@ def test_flops_are_those_that_pytorch_counts(arm: list[str], tmp_path: Path, mon
     fused kernel hides its products."""
     monkeypatch.setattr(packing, "COLUMNS", 1)
     command = [*SMOKE, *arm, "budget.steps=1", f"cache={tmp_path}"]
-    said = estimate(command, None, None, {})
+    said = estimate(command, None, None, Known())
     config = compose_train(*command)
     parts = build_parts(config, instantiate(config.data), None)
     store, model, loss = parts.stores["train"], parts.model.double().train(), parts.loss
@@ -88,13 +95,15 @@ def test_the_table(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("shared") == 3 * 11
     assert len(re.findall(r" ~\d[\d,.]*\s", done.stdout)) == 1
-    assert "1 of 1 times, marked ~, assume 35% of a peak of 989 TFLOP/s" in " ".join(done.stdout.split())
+    assert "1 of 1 times, marked ~, assume 16.5% of a peak of 989 TFLOP/s, as was measured" in " ".join(
+        done.stdout.split()
+    )
     assert not (tmp_path / "runs").exists()
     done = triptych("forecast", *SMOKE, f"cache={tmp_path}", "--measure", "4", cwd=tmp_path)
     assert "1 of 1 times follow from the speed of 4 steps, trained just now." in " ".join(done.stdout.split())
     assert "~" not in done.stdout
     for mistake, said in (
-        (["--device", "H1000"], "device H1000 is unknown; choose one of H200, "),
+        (["--device", "H1000"], "device H1000 is unknown; choose one of B200, "),
         (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),
         (["--measure", "1"], "--measure 1 is too few"),
         (["--mesure", "9"], "--mesure is no option of forecast"),
@@ -104,7 +113,64 @@ def test_the_table(tmp_path: Path) -> None:
         assert done.stderr.startswith(f"triptych: {said}")
     done = triptych("forecast", *SMOKE, "--device", "abacus", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("triptych: device abacus is unknown; choose one of H200, ")
+    assert done.stderr.startswith("triptych: device abacus is unknown; choose one of B200, ")
+
+
+def test_without_text(tmp_path: Path) -> None:
+    """Tokens, steps and time follow from the budget and the model, and the price from the time."""
+    arms = ["experiment=architectures", "scale=paper", f"data.dir={tmp_path}", "strategy.devices=8"]
+    found = forecast_arms(arms, "H200", None, 1_000_000)
+    for one in found:
+        assert one.tokens == pytest.approx(4_370_000_000, rel=1e-4)
+        assert one.tokens / one.steps < 8 * 2 * 25_000
+        assert one.seconds == pytest.approx(one.flops / (one.utilisation * 989e12 * 8))
+        assert 0 < one.others < one.seconds
+    table = figures(found, price=3.0)
+    assert table["price"].sum() == pytest.approx(sum(one.seconds for one in found) / 3600 * 8 * 3)
+    lines = " ".join(notes(found, "H200", None, 1_000_000))
+    assert "on 8 of H200" in lines
+    assert "1,000,000 pairs of sentences as long as those of WMT'14 are assumed" in lines
+    assert "assume 13.2% to 27.2% of a peak of 989 TFLOP/s, as was measured of such models on an H200." in lines
+
+
+def test_assumed_text_is_counted_as_text_is(tmp_path: Path) -> None:
+    """A sample of the pairs stands for all: an epoch has so many times its steps."""
+    few, many = (
+        estimate(["scale=paper", "budget={epochs: 2, tokens: null}", f"cache={tmp_path}"], "H200", None, Known(), count)
+        for count in (SAMPLE, 100 * SAMPLE)
+    )
+    assert (many.steps, many.tokens) == pytest.approx((100 * few.steps, 100 * few.tokens), rel=1e-3)
+    stream = AssumedStream(SAMPLE, algorithm="bpe", longest=256, joined=[1], tokens=25_000, seed=1, size=1)
+    tokens, flops = consumption_of_windows(stream, few.steps)
+    assert (few.tokens, few.flops) == pytest.approx((tokens, flops), rel=2e-3)
+
+
+def consumption_of_windows(stream: Stream, steps: int) -> tuple[int, float]:
+    """As a training counts, window by window."""
+    vocabulary = Vocabulary(32_000, 32_000, True, 4, 5)
+    model = build_without_values(compose_train("scale=paper").model, vocabulary)
+    tokens, flops = 0, 0.0
+    for window in islice(stream.windows(), steps):
+        tokens += int(window.tokens.sum())
+        lengths = stream.lengths[np.concatenate(window.batches)]
+        counts = Counter((src, tgt, True) for src, tgt in lengths.tolist())
+        flops += training_flops(model, counts)
+    return tokens, flops
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--pairs", "0"], "--pairs 0 is not allowed: give the number of sentence pairs to train on."),
+        (["--pairs", "9", "--measure", "9"], "--measure trains on text, and --pairs is for where there is none"),
+        (["--price", "-1"], "--price -1 is not allowed: give a number of at least 0."),
+        (["--price", "nan"], "--price nan is not allowed"),
+    ],
+)
+def test_what_no_forecast_can_be_made_of(wrong: list[str], said: str, tmp_path: Path) -> None:
+    done = triptych("forecast", *SMOKE, f"cache={tmp_path}", *wrong, cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert done.stderr.startswith(f"triptych: {said}"), done.stderr
 
 
 def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:

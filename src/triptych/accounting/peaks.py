@@ -15,10 +15,12 @@ from triptych.errors import UserError
 from triptych.kernels.matmul import fast_products
 
 DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
+    ("B200", 2250e12, "NVIDIA HGX B200 datasheet, bf16, dense"),
     ("H200", 989e12, "NVIDIA H200 datasheet, bf16, dense"),
     ("H100 PCIe", 756e12, "NVIDIA H100 PCIe datasheet, bf16, dense"),
     ("H100 NVL", 835e12, "NVIDIA H100 NVL datasheet, bf16, dense"),
     ("H100", 989e12, "NVIDIA H100 SXM datasheet, bf16, dense"),
+    ("L40S", 362e12, "NVIDIA L40S datasheet, bf16, dense"),
     ("A100", 312e12, "NVIDIA A100 datasheet, bf16, dense"),
     ("V100-PCIE", 112e12, "NVIDIA V100 PCIe datasheet, fp16"),
     ("V100", 125e12, "NVIDIA V100 SXM2 datasheet, fp16"),

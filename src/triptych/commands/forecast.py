@@ -15,7 +15,8 @@ from triptych.reports.forecast_table import forecast_table
 from triptych.reports.labels import label_arms
 from triptych.runs.measured_speeds import write_speeds
 from triptych.sweeps.alone import JOBS, refuse_company, speeds_of
-from triptych.sweeps.forecast import forecast_arms, notes
+from triptych.sweeps.forecast import forecast_arms
+from triptych.sweeps.forecast_figures import notes
 
 
 def main(arguments: list[str]) -> int:
@@ -30,15 +31,11 @@ def main(arguments: list[str]) -> int:
         epilog="It takes every key of triptych train: see triptych train --help.",
     )
     parser.add_argument("--device", help="name of a GPU (default: where the strategy would train here)")
-    parser.add_argument(
-        "--measure", type=int, metavar="N", help="train each arm for N steps to know its speed on this machine"
-    )
-    parser.add_argument(
-        "--speeds",
-        type=Path,
-        metavar="FILE",
-        help="write the measured speeds to FILE, for reports that compare arms at equal seconds",
-    )
+    parser.add_argument("--measure", type=int, metavar="N", help="train each arm for N steps here to know its speed")
+    speeds_help = "write the measured speeds to FILE, for reports that compare arms at equal seconds"
+    parser.add_argument("--speeds", type=Path, metavar="FILE", help=speeds_help)
+    parser.add_argument("--pairs", type=int, metavar="N", help="read no text, but assume N pairs of sentences")
+    parser.add_argument("--price", type=float, help="of an hour of one device")
     options, rest = parser.parse_known_args(arguments)
     with overrides_of("forecast", rest) as overrides:
         choose_threads()
@@ -47,10 +44,10 @@ def main(arguments: list[str]) -> int:
             refuse_company(options.measure)
             require_folder(options.speeds.parent)
             given.append(JOBS)
-        arms = forecast_arms(given, options.device, options.measure)
+        arms = forecast_arms(given, options.device, options.measure, options.pairs)
         if options.speeds:
             names = label_arms([[one for one in arm.overrides if not one.startswith("seed=")] for arm in arms], None)
             write_speeds(options.speeds, speeds_of(arms, names, options.measure))
-    print_small_table(forecast_table(arms, notes(arms, options.device, options.measure)))
+    print_small_table(forecast_table(arms, notes(arms, options.device, options.measure, options.pairs), options.price))
     show_next(after_forecast(rest))
     return 0

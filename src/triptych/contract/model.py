@@ -100,6 +100,11 @@ class TranslationModel(LayeredModule, ABC):
         """
         return 0
 
+    @property
+    def gpu_utilisation(self) -> float | None:
+        """Share of a GPU's peak in bf16, by its datasheet, that training such a model reached; None if not measured."""
+        return None
+
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         """Raise ``UserError`` if a pair of these lengths (as in ``flops``) is too long; most models take any length."""
 

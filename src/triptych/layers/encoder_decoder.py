@@ -123,3 +123,8 @@ class Decoder(LayeredModule, ABC):
     def embedding_parameters(self) -> int:
         """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
         return 0
+
+    @property
+    def gpu_utilisation(self) -> float | None:
+        """``TranslationModel.gpu_utilisation`` of a model with this decoder."""
+        return None

@@ -174,5 +174,9 @@ class TransformerDecoder(CausalBlocks, Decoder):
             sentence |= block.project_memory(memory).tensors(i)
         return DecoderState(sentence, {"visible": mask.new_empty(len(mask), 0)})
 
+    @property
+    def gpu_utilisation(self) -> float:
+        return 0.165
+
     def flops(self, src_length: int, steps: int) -> int:
         return self.count_flops(steps, src_length)

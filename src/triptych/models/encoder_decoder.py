@@ -106,6 +106,10 @@ class EncoderDecoder(TranslationModel):
         self.decoder.check_length(tgt_length - 1)
 
     @property
+    def gpu_utilisation(self) -> float | None:
+        return self.decoder.gpu_utilisation
+
+    @property
     def embedding_parameters(self) -> int:
         of_parts = self.encoder.embedding_parameters + self.decoder.embedding_parameters
         return self.embeddings.num_parameters + of_parts

@@ -219,6 +219,10 @@ class LM4MT(TranslationModel):
         self.decoder.check_length(src_length + tgt_length - 1)
 
     @property
+    def gpu_utilisation(self) -> float:
+        return 0.266  # of an H200, by benchmarks/results/gpu.md, as those of other models
+
+    @property
     def embedding_parameters(self) -> int:
         return self.embeddings.num_parameters + self.decoder.embedding_parameters
 

@@ -6,15 +6,22 @@ from collections.abc import Sequence
 
 from triptych.reports.columns import time_unit
 from triptych.reports.table import Table, make_cells
-from triptych.sweeps.forecast import Estimate, figures
+from triptych.sweeps.forecast import Estimate
+from triptych.sweeps.forecast_figures import figures
 
 OPTIONAL = ("tokens/s", "tokens (M)", "disk (GB)", "steps")
 """Columns that a narrow terminal leaves out, the first to go first."""
 
 
-def forecast_table(arms: Sequence[Estimate], notes: Sequence[str]) -> Table:
-    """Return the figures as text, a row for each arm and one for the sum, and sentences below them."""
-    found = figures(arms)
+def forecast_table(arms: Sequence[Estimate], notes: Sequence[str], price: float | None = None) -> Table:
+    """Return the figures as text, a row for each arm and one for the sum, and sentences below them.
+
+    Args:
+        arms: estimated.
+        notes: the sentences.
+        price: of an hour of one device; None for no prices.
+    """
+    found = figures(arms, price)
     unit, scale = time_unit(found["seconds"].sum())
     rows = [
         [
@@ -25,13 +32,16 @@ def forecast_table(arms: Sequence[Estimate], notes: Sequence[str]) -> Table:
             f"{row.disk_bytes / 1e9:.2f}",
             f"{row.memory_bytes / 1e9:.2f}",
             f"{row.tokens_per_second:,.0f}",
+            *([] if price is None else [f"{row.price:,.2f}"]),
         ]
         for row in found.itertuples()
     ]
     total, most = found.sum(numeric_only=True), found["memory_bytes"].max()
+    prices = [] if price is None else [f"{total['price']:,.2f}"]
     costs = _costs(total["tokens"], total["flops"], total["seconds"] / scale)
-    rows.append(["sum", "", "", *costs, f"{total['disk_bytes'] / 1e9:.2f}", f"{most / 1e9:.2f}", ""])
+    rows.append(["sum", "", "", *costs, f"{total['disk_bytes'] / 1e9:.2f}", f"{most / 1e9:.2f}", "", *prices])
     names = ["arm", "parameters (M)", "steps", "tokens (M)", "FLOPs", unit, "disk (GB)", "memory (GB)", "tokens/s"]
+    names += [] if price is None else ["price"]
     return Table("Forecast", make_cells(names, rows), notes, optional=[*map(names.index, OPTIONAL)])
 
 

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 
-import numpy as np
-import pandas as pd
 import torch
-from hydra.utils import instantiate
+from omegaconf import DictConfig
 
 from triptych import kernels
-from triptych.accounting.parameters import count_parameters
 from triptych.accounting.peaks import datasheet_peak, device_name, peak_flops
 from triptych.accounting.threads import available_cores
 from triptych.config.composition import arms_of, compose_run
-from triptych.contract.model import TranslationModel
-from triptych.data.batching import Stream
 from triptych.errors import UserError
 from triptych.runs import speeds
 from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides
 from triptych.sweeps.jobs import expected_jobs
 from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
+from triptych.sweeps.planned import Known, planned
 from triptych.sweeps.sweep import refuse_mistakes
-from triptych.training.budget import pair_flops
-from triptych.training.build import build_parts
 from triptych.training.devices import device_of
 from triptych.training.match import reference_model
 from triptych.training.trunk import trunk_steps
 
 UTILISATION = 0.35
-"""Share of a device's peak that is assumed where no speed has been measured."""
+"""Share of a device's peak that is assumed where no speed and no share of a GPU has been measured."""
 FEWEST_STEPS = 4
 """Fewest optimizer steps to measure a speed by; the first quarter warms up."""
 
@@ -56,6 +49,9 @@ class Estimate:
         seconds: of training.
         measured: whether the speed was measured; otherwise it follows from ``UTILISATION``.
         precision: Lightning's name of the training precision.
+        utilisation: share of the peak that the time assumes, where it is not measured.
+        devices: that train together.
+        others: seconds of validating, and of translating the validation and test sets, roughly.
         jobs: arms of the sweep that would run at a time.
         trunk: hash of its training without the budget, if it shares its first steps with larger budgets.
         trunk_steps: how many those are.
@@ -75,12 +71,17 @@ class Estimate:
     seconds: float
     measured: bool
     precision: str
+    utilisation: float
+    devices: int
+    others: float
     jobs: int = 1
     trunk: str | None = None
     trunk_steps: int = 0
 
 
-def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: int | None = None) -> list[Estimate]:
+def forecast_arms(
+    overrides: Sequence[str], device: str | None = None, measure: int | None = None, pairs: int | None = None
+) -> list[Estimate]:
     """Estimate each arm of a command line. Text and ids are prepared, unless the cache holds them.
 
     Where arms would run side by side on this machine, each is estimated with the threads that it would have.
@@ -89,6 +90,7 @@ def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: 
         overrides: of ``triptych train``.
         device: name of a GPU; None for where the strategy would train on this machine.
         measure: optimizer steps to train each arm for, to know its speed on this machine; None to use what is known.
+        pairs: of sentences to train on, with which no text is read: their lengths are assumed. None for the text's.
 
     Raises:
         UserError: whatever training would refuse, an unknown device, or too few steps to measure by.
@@ -97,6 +99,8 @@ def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: 
         datasheet_peak(device)
     if measure is not None and device:
         raise UserError("--measure trains on this machine, which is no --device; give one of the two.")
+    if measure is not None and pairs is not None:
+        raise UserError("--measure trains on text, and --pairs is for where there is none; give one of the two.")
     if measure is not None and measure < FEWEST_STEPS:
         raise UserError(f"--measure {measure} is too few steps to know a speed by; give {FEWEST_STEPS} or more.")
     found = arms_of("train", [*overrides, "-m"])
@@ -104,10 +108,10 @@ def forecast_arms(overrides: Sequence[str], device: str | None = None, measure: 
     config, arms = found
     if not arms:
         raise UserError("this sweeper chooses its arms as it goes along; forecast one of them.")
-    speed_of: dict[str, float] = {}
-    jobs = 1 if device or len(arms) == 1 else expected_jobs(config, refuse_mistakes(arms))
+    known = Known()
+    jobs = 1 if device or pairs is not None or len(arms) == 1 else expected_jobs(config, refuse_mistakes(arms))
     with threads_of_arms(jobs):
-        estimates = [_estimate_named(arm, device, measure, speed_of, alone=len(arms) == 1) for arm in arms]
+        estimates = [_estimate_named(arm, device, measure, known, pairs, alone=len(arms) == 1) for arm in arms]
     return [replace(one, jobs=jobs) for one in estimates]
 
 
@@ -123,143 +127,84 @@ def threads_of_arms(jobs: int) -> Iterator[None]:
 
 
 def _estimate_named(
-    overrides: Sequence[str], device: str | None, measure: int | None, speed_of: dict[str, float], *, alone: bool
+    overrides: Sequence[str],
+    device: str | None,
+    measure: int | None,
+    known: Known,
+    pairs: int | None,
+    *,
+    alone: bool,
 ) -> Estimate:
     """Estimate an arm; a refusal names the arm unless there is only one."""
     try:
-        return estimate(overrides, device, measure, speed_of)
+        return estimate(overrides, device, measure, known, pairs)
     except UserError as error:
         if alone:
             raise
         raise UserError(f"{' '.join(display_overrides(overrides))}: {error}") from error
 
 
-def estimate(overrides: Sequence[str], device: str | None, measure: int | None, speed_of: dict[str, float]) -> Estimate:
+def estimate(
+    overrides: Sequence[str],
+    device: str | None,
+    measure: int | None,
+    known: Known,
+    pairs: int | None = None,
+) -> Estimate:
     """Estimate one run.
 
     Args:
         overrides: of the run.
-        device: as in ``forecast_arms``; ``measure`` likewise.
-        speed_of: tokens per second measured so far, by the hash of the training; a new measurement is added.
+        device: as in ``forecast_arms``; ``measure`` and ``pairs`` likewise.
+        known: of earlier arms; what is found here is added.
     """
     run_config = compose_run(overrides)
     config, reference = run_config.config, reference_model(run_config)
-    corpus = instantiate(config.data)
-    leaving_out = SCORING if run_config.processes == 1 else ()
-    training = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=leaving_out, with_devices=True)
-    parts = build_parts(config, corpus, reference, workers=0)
-    tokens, flops = consumption(parts.data.stream, parts.data.total_steps, parts.model, parts.loss.autoencode)
-    here = "cpu" if device else device_of(config)
+    here = "cpu" if device or pairs is not None else device_of(config)
     name = device or device_name(here)
+    of_cpu = here == "cpu" and not device
+    found = planned(config, reference, pairs, known)
+    leaving_out = SCORING if run_config.processes == 1 else ()
+    training = config_hash(config, found.fingerprint, reference=reference, leaving_out=leaving_out, with_devices=True)
+    steps = found.steps(config)
+    tokens, flops = found.consumption(steps)
     with kernels.use(config.strategy.kernels):
-        activations = activation_bytes(parts, config.batch.tokens)
-        if measure and training not in speed_of:
-            speed_of[training] = measured_speed(config, parts, measure)
-    known = speed_of[training] if measure else speeds.known(config, corpus.fingerprint, name)
+        parts = found.parts
+        by_text = None if parts is None or not of_cpu else activation_bytes(parts, config.batch.tokens)
+        if measure and parts is not None and training not in known.speeds:
+            known.speeds[training] = measured_speed(config, parts, measure)
+    speed = known.speeds[training] if measure else speeds.known(config, found.fingerprint, name)
     peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
-    parameters = count_parameters(parts.model).total
-    kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
-    state = 1 + ADAM_AVERAGES
-    shared = trunk_steps(config, parts.data.total_steps)
-    trunk = config_hash(config, corpus.fingerprint, reference=reference, leaving_out=BUDGET) if shared else None
+    utilisation = UTILISATION if of_cpu else found.model.gpu_utilisation or UTILISATION
+    seconds = tokens / speed if speed else flops / (utilisation * peak * run_config.processes)
+    parameters = found.parameters
+    shared = trunk_steps(config, steps)
+    trunk = config_hash(config, found.fingerprint, reference=reference, leaving_out=BUDGET) if shared else None
     return Estimate(
         overrides=tuple(display_overrides(overrides)),
         training=training,
         device=name,
         peak=peak,
         parameters=parameters,
-        steps=parts.data.total_steps,
+        steps=steps,
         tokens=tokens,
         flops=flops,
-        memory=training_memory(parameters, activations),
-        disk=4 * parameters * (1 + state + kept + (state if shared else 0)),
+        memory=training_memory(parameters, by_text or found.gpu_activations),
+        disk=_checkpoint_bytes(config, parameters, with_trunk=shared > 0),
         averaged=4 * parameters * (config.checkpoint.average > 1),
-        seconds=tokens / known if known else flops / (UTILISATION * peak * run_config.processes),
-        measured=known is not None,
+        seconds=seconds,
+        measured=speed is not None,
         trunk=trunk,
         trunk_steps=shared,
         precision=str(config.strategy.precision),
+        utilisation=utilisation,
+        devices=run_config.processes,
+        others=found.other_flops(config, steps) * seconds / flops,
     )
 
 
-def consumption(
-    stream: Stream, steps: int, model: TranslationModel, autoencode: Callable[[float], float]
-) -> tuple[int, float]:
-    """Return source and target tokens, and FLOPs, of a training.
-
-    Args:
-        stream: of batches.
-        steps: optimizer steps.
-        model: that is trained.
-        autoencode: lambda by progress; where it is 0, predicting the source costs nothing.
-    """
-    whole, source = pair_flops(stream, model)
-    tokens, flops = 0, 0.0
-    for step, window in enumerate(islice(stream.windows(), steps)):
-        rows = np.concatenate(window.batches)
-        tokens += int(window.tokens.sum())
-        flops += float(whole[rows].sum() - (0 if autoencode(step / steps) > 0 else source[rows].sum()))
-    return tokens, flops
-
-
-def figures(arms: Sequence[Estimate]) -> pd.DataFrame:
-    """Return a row for each arm, and their sum, in plain units.
-
-    An arm that shares its training with one above costs only the disk of its own average. One that goes on from the
-    trunk of a smaller budget costs the steps after it.
-    """
-    shared = set.intersection(*(set(arm.overrides) for arm in arms)) if len(arms) > 1 else set()
-    rows, seen = [], set[str]()
-    for arm in arms:
-        again = arm.training in seen
-        seen.add(arm.training)
-        share = 0.0 if again else _own_share(arm, arms)
-        rows.append(
-            {
-                "arm": " ".join(one for one in arm.overrides if one not in shared) or "default",
-                "parameters": arm.parameters,
-                "steps": arm.steps,
-                "tokens": round(share * arm.tokens),
-                "flops": share * arm.flops,
-                "seconds": share * arm.seconds,
-                "disk_bytes": arm.averaged + (0 if again else arm.disk),
-                "memory_bytes": arm.memory,
-                "tokens_per_second": arm.tokens / arm.seconds,
-                "measured": arm.measured,
-                "shared": again,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _own_share(arm: Estimate, arms: Sequence[Estimate]) -> float:
-    """Return the share of its steps that an arm trains itself, and not the arm whose trunk it goes on from."""
-    shorter = (one for one in arms if arm.trunk and one.trunk == arm.trunk and one.steps < arm.steps)
-    return 1 - max((one.trunk_steps for one in shorter), default=0) / arm.steps
-
-
-def notes(arms: Sequence[Estimate], device: str | None, measure: int | None) -> list[str]:
-    """Say where the times come from, a sentence each."""
-    place = device or arms[0].device
-    trained = {arm.training: arm for arm in arms}.values()
-    assumed = sum(not arm.measured for arm in trained)
-    lines = [f"Times: training on {place}, without validation and without translating the test sets."]
-    if assumed < len(trained):
-        how = f"{measure} steps, trained just now" if measure else "an earlier training there"
-        lines.append(f"{len(trained) - assumed} of {len(trained)} times follow from the speed of {how}.")
-    if assumed:
-        peak = arms[0].peak
-        hint = "." if device else "; --measure 20 trains each for 20 steps to know better."
-        lines.append(
-            f"{assumed} of {len(trained)} times, marked ~, assume {UTILISATION:.0%} of a peak of "
-            f"{peak / 1e12:,.3g} TFLOP/s{hint}"
-        )
-    if arms[0].jobs > 1:
-        lines.append(
-            f"Each time is for the threads that an arm has when {arms[0].jobs} run at once. The sweep takes about the "
-            f"sum divided by {arms[0].jobs}, and at least as long as its longest arm."
-        )
-    if any(_own_share(arm, arms) < 1 for arm in arms):
-        lines.append("Arms that go on from the trunk of a smaller budget count the steps after it alone.")
-    lines.append("Memory: weights, gradients, Adam's averages, and the activations of one batch in fp32.")
-    return lines
+def _checkpoint_bytes(config: DictConfig, parameters: int, *, with_trunk: bool) -> int:
+    """Return the bytes of the best checkpoint, of the last one with the optimizer's state, and of those kept."""
+    kept = config.checkpoint.keep if config.checkpoint.keep > 1 else 0
+    state = 1 + ADAM_AVERAGES
+    return 4 * parameters * (1 + state + kept + (state if with_trunk else 0))

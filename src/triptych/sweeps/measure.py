@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Collection
 from typing import Any
 
 import lightning
 import numpy as np
+import torch
 from lightning.pytorch.callbacks import Callback
 from omegaconf import DictConfig
 from torch import Tensor
@@ -15,9 +17,14 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from triptych.config.global_batch import num_processes
 from triptych.contract.batch import Batch
+from triptych.contract.model import TranslationModel
+from triptych.contract.vocabulary import PAD
 from triptych.data.corpus import TRAIN
+from triptych.data.epoch_plan import Lengths
+from triptych.data.store import SPECIAL_TOKENS
 from triptych.kernels.malloc import keep_freed_memory
 from triptych.training.build import TrainingParts, build_trainer, compile_parts, fast_training, silence_lightning
+from triptych.training.loss import TranslationLoss
 
 ADAM_AVERAGES = 2
 """Numbers that Adam keeps beside each parameter."""
@@ -78,22 +85,39 @@ def activation_bytes(parts: TrainingParts, batch_tokens: int) -> int:
     rows = np.flatnonzero(longest <= np.median(longest))[: max(1, int(SAMPLE_TOKENS / np.median(longest)))]
     pairs = [store.pair(int(row)) for row in rows]
     batch = Batch.from_ids([src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs])
-    parameters = list(parts.model.parameters())
-    weights = {parameter.untyped_storage()._cdata for parameter in parameters}
     vocabulary_size = len(parts.tokenizer.vocabulary_pieces("tgt"))
     # The output matrix's gradient, which the loss keeps, does not grow with the batch.
-    constant = {p.untyped_storage().nbytes() for p in parameters if len(p) == vocabulary_size}
+    constant = {p.untyped_storage().nbytes() for p in parts.model.parameters() if len(p) == vocabulary_size}
+    kept = _kept_bytes(parts.model.cpu().train(), parts.loss.cpu(), batch, constant)
+    return int(kept * batch_tokens / max(batch.src.numel(), batch.tgt.numel()))
+
+
+def activation_bytes_on_gpu(model: TranslationModel, loss: TranslationLoss, lengths: Lengths, precision: str) -> int:
+    """Count what a batch keeps for its backward pass on a GPU, by shapes alone.
+
+    Args:
+        model: on the ``meta`` device; in half precision afterwards, if that is the precision.
+        lengths: (B, 2) of the pairs of the batch.
+        precision: Lightning's name of the training precision.
+    """
+    src, tgt = ([[PAD] * count for count in side] for side in (lengths - SPECIAL_TOKENS).T.tolist())
+    batch = Batch.from_ids(src, tgt).to(torch.device("meta"))
+    model = model.train() if precision.startswith("32") else model.train().bfloat16()
+    return _kept_bytes(model, loss, batch)
+
+
+def _kept_bytes(model: TranslationModel, loss: TranslationLoss, batch: Batch, left_out: Collection[int] = ()) -> int:
+    """Return the bytes of the tensors that a forward pass keeps, without the weights and those of some sizes."""
+    weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        if storage._cdata not in weights and storage.nbytes() not in constant:
+        if storage._cdata not in weights and storage.nbytes() not in left_out:
             kept[storage._cdata] = storage.nbytes()
         return tensor
 
-    model = parts.model.cpu().train()
     with saved_tensors_hooks(keep, lambda tensor: tensor):
-        loss = parts.loss.cpu()(model(batch), batch.step_tokens, 0.0)
-    del loss
-    padded = max(batch.src.numel(), batch.tgt.numel())
-    return int(sum(kept.values()) * batch_tokens / padded)
+        found = loss(model(batch), batch.step_tokens, 0.0)
+    del found
+    return sum(kept.values())

@@ -6,7 +6,8 @@ import pytest
 
 from triptych.config.composition import compose_run
 from triptych.sweeps.budget_order import smaller_budgets
-from triptych.sweeps.forecast import Estimate, figures, notes
+from triptych.sweeps.forecast import Estimate
+from triptych.sweeps.forecast_figures import figures, notes
 from triptych.sweeps.jobs import training_of
 
 SHARED = ["scale=smoke", "optimizer=cooldown"]
@@ -54,6 +55,9 @@ def test_a_forecast_counts_a_trunk_once() -> None:
             seconds=1.0 * steps,
             measured=True,
             precision="32-true",
+            utilisation=0.35,
+            devices=1,
+            others=0.0,
             trunk=trunk,
             trunk_steps=kept,
         )
