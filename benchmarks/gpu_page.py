@@ -24,7 +24,7 @@ def training(found: dict[str, Any]) -> list[str]:
         if isinstance(values, str):
             rows.append([arm, values, "", "", ""])
             continue
-        rate = values["share_of_measured_peak"] * peak["measured"]
+        rate = values["flops_per_second"]
         rows.append(
             [
                 arm,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from typing import Any
@@ -20,12 +21,12 @@ class SecondHalf(Callback):
 
     Attributes:
         pairs: those trained on meanwhile, by their lengths, as ``training_flops`` takes them.
-        seconds: that they took.
+        seconds: that they took; NaN if the training ended before.
     """
 
     def __init__(self, steps: int, watch: Stopwatch) -> None:
         self.steps, self.watch = steps, watch
-        self.pairs, self._began = Pairs(), 0.0
+        self.pairs, self._began, self.seconds = Pairs(), 0.0, math.nan
 
     def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, index: int) -> None:
         if index + 1 > self.steps // 2:

@@ -91,8 +91,8 @@ def forecast(
         overrides: as for ``train`` or ``sweep``.
         device: name of a GPU, such as ``"H100"``; None for where the strategy would train on this machine.
         measure: optimizer steps to train each arm for, to know its speed on this machine.
-        pairs: of sentences to train on, where the text is not at hand; their lengths are assumed.
-        price: of an hour of one device.
+        pairs: number of sentence pairs to train on, where the text is not at hand; their lengths are assumed.
+        price: price of one device for one hour.
         config_dir: folders with configuration files of your own.
 
     Returns:

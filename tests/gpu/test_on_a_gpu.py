@@ -10,11 +10,11 @@ import torch
 from conftest import VOCABULARY, build_model, random_batch
 from small_trainings import log, stream, train, train_and_terminate, weights
 
-from triptych import kernels
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
+from triptych.kernels.fused_recurrent import CUDNN_WITH_BF16, run_recurrent, run_recurrent_reference
 from triptych.training.loss import TranslationLoss
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")]
@@ -75,15 +75,15 @@ def test_a_training_goes_on_where_it_stopped(name: str, precision: str, tmp_path
         assert one == pytest.approx(other, rel=2e-2)
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_recurrent_layers_multiply_in_half_precision(cell: str) -> None:
-    batch, model = random_batch(LENGTHS).to(torch.device("cuda")), build_model("model=rnn_luong", f"model.cell={cell}")
-    model, found = model.float().cuda().eval(), []
-    for choice in ("reference", "fast"):
-        with kernels.use(choice), torch.autocast("cuda", torch.bfloat16), torch.no_grad():
-            found.append(model(batch).hidden.float())
-    assert not torch.equal(*found)
-    torch.testing.assert_close(*found, rtol=0.05, atol=0.05)
+@pytest.mark.skipif((torch.backends.cudnn.version() or 0) < CUDNN_WITH_BF16, reason="cuDNN is too old")
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+def test_recurrent_layers_multiply_in_half_precision(kind: type[torch.nn.LSTM] | type[torch.nn.GRU]) -> None:
+    layer, x = kind(32, 48, batch_first=True).cuda(), torch.randn(5, 7, 32, device="cuda")
+    with torch.autocast("cuda", torch.bfloat16):
+        found, _ = run_recurrent(layer, x)
+        expected, _ = run_recurrent_reference(layer, x)
+    assert (found.dtype, expected.dtype) == (torch.bfloat16, torch.float32)
+    torch.testing.assert_close(found.float(), expected, rtol=0.05, atol=0.05)
 
 
 def test_a_compiled_training_and_a_sharded_one_equal_a_plain_one(tmp_path: Path) -> None:

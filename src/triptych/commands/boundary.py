@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from triptych.commands import streams
-from triptych.commands.signals import INTERRUPTED, UNREAD, sigterm_unwinds
+from triptych.commands.signals import INTERRUPTED, TERMINATED, UNREAD, sigterm_unwinds
 from triptych.errors import report_unexpected
 from triptych.training.lost_signals import signals_come_again
 
@@ -19,7 +19,7 @@ def guarded(work: Callable[[], int]) -> int:
     """Do the work of the command line and return its exit status; turn what it raises into a sentence and a status."""
     streams.prepare()
     try:
-        with sigterm_unwinds(), signals_come_again(), streams.flushed():
+        with sigterm_unwinds(), signals_come_again(TERMINATED), streams.flushed():
             return work()
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     speeds_help = "write the measured speeds to FILE, for reports that compare arms at equal seconds"
     parser.add_argument("--speeds", type=Path, metavar="FILE", help=speeds_help)
     parser.add_argument("--pairs", type=int, metavar="N", help="read no text, but assume N pairs of sentences")
-    parser.add_argument("--price", type=float, help="of an hour of one device")
+    parser.add_argument("--price", type=float, help="price of one device for one hour")
     options, rest = parser.parse_known_args(arguments)
     with overrides_of("forecast", rest) as overrides:
         choose_threads()

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
+from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.stacked_layers import LayeredModule
 from triptych.errors import UserError
 
@@ -101,8 +102,8 @@ class TranslationModel(LayeredModule, ABC):
         return 0
 
     @property
-    def gpu_utilisation(self) -> float | None:
-        """Share of a GPU's peak in bf16, by its datasheet, that training such a model reached; None if not measured."""
+    def gpu_shares(self) -> GpuShares | None:
+        """Shares of a GPU's peak that such a model reached; None if none was measured."""
         return None
 
     def check_lengths(self, src_length: int, tgt_length: int) -> None:

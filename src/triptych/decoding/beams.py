@@ -45,8 +45,8 @@ class Beams:
         best_scores: (A, N) their scores; -inf where fewer than N have finished.
         best_log_probs: (A, N) their log-probabilities.
         num_finished: (A,) number of hypotheses that have finished, kept or not.
-        is_finished: (A,) whether the search of the sentence is over. It may then stay in the batch for some steps, and
-            no more of its hypotheses finish.
+        is_finished: (A,) whether the search of the sentence is over. It may then stay in the batch for some steps, in
+            which its finished hypotheses do not change.
     """
 
     sentence: Tensor

@@ -147,7 +147,7 @@ class Search:
         limit = self.limit(src_lengths)
         beams = Beams.initial(starts, limit, self.n_best)
         results: list[list[Hypothesis]] = [[] for _ in range(len(src))]
-        longest, every = int(limit.max()), steps_between_questions(src.device)
+        longest, every = int(limit.max()), steps_between_syncs(src.device)
         with evaluation_mode(model):
             state = model.start(src, src_lengths)
             for step in range(1, longest + 1):
@@ -262,10 +262,10 @@ class Search:
         return ((5.0 + length) / 6.0) ** float(self.length_penalty)
 
 
-def steps_between_questions(device: torch.device) -> int:
-    """Return how many steps a search takes before it asks a device which sentences are finished, and drops those.
+def steps_between_syncs(device: torch.device) -> int:
+    """Return how many steps a search takes before it looks which sentences are finished, and drops those.
 
-    A GPU stands still while it is asked. On a CPU a question is free, and a sentence that is dropped saves time.
+    Looking synchronises with a GPU. On a CPU it is free, and a sentence that is dropped saves time.
     """
     return 1 if device.type == "cpu" else 8
 

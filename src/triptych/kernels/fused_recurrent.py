@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, TypeVar
 
 import torch
@@ -15,8 +16,12 @@ State = tuple[Tensor, ...]
 """h and c of an LSTM, h of a GRU, each (directions, B, H)."""
 Steps = TypeVar("Steps", Tensor, PackedSequence)
 """Inputs or outputs of all steps: (B, T, …), batch first, or packed sentences."""
-CUDNN = 91_300
-"""Oldest version of cuDNN, as PyTorch counts them, that recurrent layers run by in half precision."""
+CUDNN_WITH_BF16 = 91_300
+"""Oldest version of cuDNN, as PyTorch counts them, whose recurrent layers take bfloat16."""
+
+# Weights that are cast one by one do not lie side by side, and cuDNN gathers them at every call: that takes no time
+# beside the layer.
+warnings.filterwarnings("ignore", message=".*weights are not part of single contiguous chunk")
 
 
 def run_recurrent_reference(layer: nn.LSTM | nn.GRU, x: Steps, state: State | None = None) -> tuple[Steps, State]:
@@ -43,7 +48,7 @@ def run_recurrent(layer: nn.LSTM | nn.GRU, x: Steps, state: State | None = None)
     if not kernels.fast():
         return run_recurrent_reference(layer, x, state)
     dtype = autocast_dtype(device) if device.type == "cuda" else None
-    if dtype is not None and (torch.backends.cudnn.version() or 0) >= CUDNN:
+    if dtype is not None and (dtype != torch.bfloat16 or (torch.backends.cudnn.version() or 0) >= CUDNN_WITH_BF16):
         with without_autocast(device):
             return run_cast(layer, x, state, dtype)
     with fused_precision(device):
@@ -51,7 +56,12 @@ def run_recurrent(layer: nn.LSTM | nn.GRU, x: Steps, state: State | None = None)
 
 
 def run_cast(layer: nn.LSTM | nn.GRU, x: Steps, state: State | None, dtype: torch.dtype) -> tuple[Steps, State]:
-    """``run_recurrent`` with inputs, state and weights cast to a type, which the outputs then have."""
+    """``run_recurrent`` with inputs, state and weights cast to a type, which the outputs then have.
+
+    A state too has this type after every step, as it has on a CPU.
+    """
+    assert (layer.num_layers, layer.bias, layer.dropout, layer.proj_size) == (1, True, 0, 0)
+    assert not isinstance(x, PackedSequence) or x.sorted_indices is None
     weights = [weight.to(dtype) for direction in layer.all_weights for weight in direction]
     is_lstm, packed = isinstance(layer, nn.LSTM), isinstance(x, PackedSequence)
     if state is None:

@@ -13,6 +13,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from triptych.contract.decoder_state import DecoderState
+from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.stacked_layers import LayeredModule
 from triptych.layers.sequence_layout import SequenceLayout
 
@@ -125,6 +126,6 @@ class Decoder(LayeredModule, ABC):
         return 0
 
     @property
-    def gpu_utilisation(self) -> float | None:
-        """``TranslationModel.gpu_utilisation`` of a model with this decoder."""
+    def gpu_shares(self) -> GpuShares | None:
+        """``TranslationModel.gpu_shares`` of a model with this decoder."""
         return None

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
+from triptych.contract.gpu_shares import GpuShares
 from triptych.kernels.in_place import biased_tanh
 from triptych.kernels.loop_matmul import loop_products, loop_products_reference, matmul
 from triptych.kernels.precision import cast_once
@@ -129,8 +130,10 @@ class RecurrentDecoder(RecurrentStack, Decoder):
         return memory_size
 
     @property
-    def gpu_utilisation(self) -> float:
-        return 0.272 if self.context_projection is None else 0.132  # a loop of single steps
+    def gpu_shares(self) -> GpuShares:
+        if self.context_projection is None:
+            return GpuShares(training=0.273, search=0.080)
+        return GpuShares(training=0.133, search=0.052)  # a loop of single steps
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the single step, where there is a loop of them; whole sequences have fused kernels."""

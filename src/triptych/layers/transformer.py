@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
+from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.stacked_layers import LayeredModule
 from triptych.errors import require_at_least
 from triptych.layers.attention import ProjectedMemory
@@ -175,8 +176,8 @@ class TransformerDecoder(CausalBlocks, Decoder):
         return DecoderState(sentence, {"visible": mask.new_empty(len(mask), 0)})
 
     @property
-    def gpu_utilisation(self) -> float:
-        return 0.165
+    def gpu_shares(self) -> GpuShares:
+        return GpuShares(training=0.165, search=0.020)
 
     def flops(self, src_length: int, steps: int) -> int:
         return self.count_flops(steps, src_length)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
+from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.layers.embedding import TiedEmbeddings
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
@@ -106,8 +107,8 @@ class EncoderDecoder(TranslationModel):
         self.decoder.check_length(tgt_length - 1)
 
     @property
-    def gpu_utilisation(self) -> float | None:
-        return self.decoder.gpu_utilisation
+    def gpu_shares(self) -> GpuShares | None:
+        return self.decoder.gpu_shares
 
     @property
     def embedding_parameters(self) -> int:

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.flat_config import flat_config
+from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.contract.vocabulary import BOS, EOS, PAD, Vocabulary
 from triptych.errors import UserError, require_at_least, require_one_of
@@ -219,8 +220,8 @@ class LM4MT(TranslationModel):
         self.decoder.check_length(src_length + tgt_length - 1)
 
     @property
-    def gpu_utilisation(self) -> float:
-        return 0.266  # of an H200, by benchmarks/results/gpu.md, as those of other models
+    def gpu_shares(self) -> GpuShares:
+        return GpuShares(training=0.266, search=0.024)
 
     @property
     def embedding_parameters(self) -> int:

@@ -19,7 +19,7 @@ def forecast_table(arms: Sequence[Estimate], notes: Sequence[str], price: float 
     Args:
         arms: estimated.
         notes: the sentences.
-        price: of an hour of one device; None for no prices.
+        price: price of one device for one hour; None for no prices.
     """
     found = figures(arms, price)
     unit, scale = time_unit(found["seconds"].sum())

@@ -18,10 +18,9 @@ from triptych.runs import speeds
 from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides
 from triptych.sweeps.jobs import expected_jobs
 from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
-from triptych.sweeps.planned import Known, planned
+from triptych.sweeps.planned import SEARCHING, ForecastCache, plan_training
 from triptych.sweeps.sweep import refuse_mistakes
 from triptych.training.devices import device_of
-from triptych.training.match import reference_model
 from triptych.training.trunk import trunk_steps
 
 UTILISATION = 0.35
@@ -47,11 +46,13 @@ class Estimate:
         disk: bytes of checkpoints: the best, the last with the optimizer's state, and those that are kept.
         averaged: bytes of the average of the last checkpoints.
         seconds: of training.
-        measured: whether the speed was measured; otherwise it follows from ``UTILISATION``.
+        measured: whether the speed was measured; otherwise it follows from ``utilisation``.
         precision: Lightning's name of the training precision.
         utilisation: share of the peak that the time assumes, where it is not measured.
         devices: that train together.
-        others: seconds of validating, and of translating the validation and test sets, roughly.
+        share_of_gpu: whether a model of the same kind has reached this share on a GPU.
+        evaluation_seconds: of validating, and of translating the validation and test sets, roughly. One device alone
+            translates.
         jobs: arms of the sweep that would run at a time.
         trunk: hash of its training without the budget, if it shares its first steps with larger budgets.
         trunk_steps: how many those are.
@@ -73,7 +74,8 @@ class Estimate:
     precision: str
     utilisation: float
     devices: int
-    others: float
+    share_of_gpu: bool
+    evaluation_seconds: float
     jobs: int = 1
     trunk: str | None = None
     trunk_steps: int = 0
@@ -108,7 +110,7 @@ def forecast_arms(
     config, arms = found
     if not arms:
         raise UserError("this sweeper chooses its arms as it goes along; forecast one of them.")
-    known = Known()
+    known = ForecastCache()
     jobs = 1 if device or pairs is not None or len(arms) == 1 else expected_jobs(config, refuse_mistakes(arms))
     with threads_of_arms(jobs):
         estimates = [_estimate_named(arm, device, measure, known, pairs, alone=len(arms) == 1) for arm in arms]
@@ -130,7 +132,7 @@ def _estimate_named(
     overrides: Sequence[str],
     device: str | None,
     measure: int | None,
-    known: Known,
+    known: ForecastCache,
     pairs: int | None,
     *,
     alone: bool,
@@ -145,11 +147,7 @@ def _estimate_named(
 
 
 def estimate(
-    overrides: Sequence[str],
-    device: str | None,
-    measure: int | None,
-    known: Known,
-    pairs: int | None = None,
+    overrides: Sequence[str], device: str | None, measure: int | None, known: ForecastCache, pairs: int | None = None
 ) -> Estimate:
     """Estimate one run.
 
@@ -159,11 +157,11 @@ def estimate(
         known: of earlier arms; what is found here is added.
     """
     run_config = compose_run(overrides)
-    config, reference = run_config.config, reference_model(run_config)
-    here = "cpu" if device or pairs is not None else device_of(config)
+    config, reference = run_config.config, known.reference(run_config)
+    here = "cpu" if device else device_of(config)
     name = device or device_name(here)
     of_cpu = here == "cpu" and not device
-    found = planned(config, reference, pairs, known)
+    found = plan_training(config, reference, pairs, known)
     leaving_out = SCORING if run_config.processes == 1 else ()
     training = config_hash(config, found.fingerprint, reference=reference, leaving_out=leaving_out, with_devices=True)
     steps = found.steps(config)
@@ -175,8 +173,10 @@ def estimate(
             known.speeds[training] = measured_speed(config, parts, measure)
     speed = known.speeds[training] if measure else speeds.known(config, found.fingerprint, name)
     peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
-    utilisation = UTILISATION if of_cpu else found.model.gpu_utilisation or UTILISATION
+    shares = found.model.gpu_shares if config.strategy.precision == "bf16-mixed" and not of_cpu else None
+    utilisation = shares.training if shares else UTILISATION
     seconds = tokens / speed if speed else flops / (utilisation * peak * run_config.processes)
+    search_rate = shares.search * peak if shares else SEARCHING * flops / seconds / run_config.processes
     parameters = found.parameters
     shared = trunk_steps(config, steps)
     trunk = config_hash(config, found.fingerprint, reference=reference, leaving_out=BUDGET) if shared else None
@@ -199,7 +199,8 @@ def estimate(
         precision=str(config.strategy.precision),
         utilisation=utilisation,
         devices=run_config.processes,
-        others=found.other_flops(config, steps) * seconds / flops,
+        share_of_gpu=shares is not None,
+        evaluation_seconds=found.evaluation_seconds(config, steps, flops / seconds, search_rate),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from triptych.errors import UserError
-from triptych.sweeps.forecast import UTILISATION, Estimate
+from triptych.sweeps.forecast import Estimate
 
 
 def figures(arms: Sequence[Estimate], price: float | None = None) -> pd.DataFrame:
@@ -19,7 +19,7 @@ def figures(arms: Sequence[Estimate], price: float | None = None) -> pd.DataFram
 
     Args:
         arms: estimated.
-        price: of an hour of one device; None for a table without prices.
+        price: price of one device for one hour; None for a table without prices.
 
     Raises:
         UserError: a price that is negative or no number.
@@ -62,17 +62,17 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pai
     place, most = device or arms[0].device, max(arm.devices for arm in arms)
     trained = {arm.training: arm for arm in arms}.values()
     assumed = [arm for arm in trained if not arm.measured]
-    of = f"{most} of {place}" if most > 1 else place
-    others = sum(arm.others for arm in trained) / sum(arm.seconds for arm in trained)
+    of = f"{most} {place} GPUs" if most > 1 and device else place
+    evaluation = sum(arm.evaluation_seconds for arm in trained) / sum(arm.seconds for arm in trained)
     lines = [
-        f"Times: training on {of}. Validating, and translating the validation and test sets, adds about {others:.0%}."
+        f"Times: training on {of}. Validating, and translating validation and test sets, adds about {evaluation:.0%}."
     ]
     if pairs is not None:
         lines.append(f"Text: none was read; {pairs:,} pairs of sentences as long as those of WMT'14 are assumed.")
     if most > 1:
         lines.append(
             f"Several devices: each step has a batch of each, so that a budget of steps trains on {most} times the "
-            "tokens, and one of tokens or epochs takes fewer steps. Nothing is counted for what they tell each other."
+            "tokens, and one of tokens or epochs takes fewer steps. Communication between devices is not counted."
         )
     if len(assumed) < len(trained):
         how = f"{measure} steps, trained just now" if measure else "an earlier training there"
@@ -80,7 +80,9 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pai
     if assumed:
         shares = sorted({arm.utilisation for arm in assumed})
         found = " to ".join(f"{share:.1%}" for share in sorted({shares[0], shares[-1]}))
-        source = ", as was measured of such models on an H200" if UTILISATION not in shares else ""
+        source = (
+            ", which models of the same kinds reached on an H200" if all(arm.share_of_gpu for arm in assumed) else ""
+        )
         hint = "." if device or pairs else "; --measure 20 trains each for 20 steps to know better."
         lines.append(
             f"{len(assumed)} of {len(trained)} times, marked ~, assume {found} of a peak of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import statistics
 import time
 from collections.abc import Collection
@@ -96,18 +97,18 @@ def activation_bytes_on_gpu(model: TranslationModel, loss: TranslationLoss, leng
     """Count what a batch keeps for its backward pass on a GPU, by shapes alone.
 
     Args:
-        model: on the ``meta`` device; in half precision afterwards, if that is the precision.
+        model: on the ``meta`` device.
         lengths: (B, 2) of the pairs of the batch.
         precision: Lightning's name of the training precision.
     """
     src, tgt = ([[PAD] * count for count in side] for side in (lengths - SPECIAL_TOKENS).T.tolist())
     batch = Batch.from_ids(src, tgt).to(torch.device("meta"))
-    model = model.train() if precision.startswith("32") else model.train().bfloat16()
-    return _kept_bytes(model, loss, batch)
+    model = copy.deepcopy(model).train()
+    return _kept_bytes(model if precision.startswith("32") else model.bfloat16(), loss, batch)
 
 
 def _kept_bytes(model: TranslationModel, loss: TranslationLoss, batch: Batch, left_out: Collection[int] = ()) -> int:
-    """Return the bytes of the tensors that a forward pass keeps, without the weights and those of some sizes."""
+    """Return the bytes of what a forward pass keeps, except weights and storages whose size is in ``left_out``."""
     weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
     kept: dict[int, int] = {}
 

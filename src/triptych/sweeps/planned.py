@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 
 from triptych.accounting.flops import FORWARDS_PER_TRAINING_STEP
 from triptych.accounting.parameters import count_parameters
+from triptych.config.composition import RunConfig
 from triptych.config.global_batch import batches_per_process, num_processes
 from triptych.config.validation import build_without_values
 from triptych.contract.model import TranslationModel
@@ -24,35 +25,72 @@ from triptych.data.assumed_stream import AssumedStream
 from triptych.data.batching import Stream
 from triptych.data.pairs import TRAIN, VALIDATION
 from triptych.data.tokenizer import SRC_TAG, TGT_TAG
+from triptych.decoding.choices import TUNED
 from triptych.errors import UserError
+from triptych.evaluation.length_penalty import PENALTIES
 from triptych.runs.identity import BUDGET, config_hash
 from triptych.sweeps.measure import activation_bytes_on_gpu
 from triptych.training.budget import pair_flops, total_steps
 from triptych.training.build import TrainingParts, build_parts
 from triptych.training.loss import TranslationLoss
-from triptych.training.match import BUDGET_TIMES, LAMBDA_SAMPLES, SAMPLED_PAIRS, matched_sizes, multiple, resized
+from triptych.training.match import (
+    BUDGET_TIMES,
+    LAMBDA_SAMPLES,
+    SAMPLED_PAIRS,
+    compose_model,
+    matched_sizes,
+    multiple,
+    reference_command,
+    resized,
+)
 
 CHARACTERS = 500
-"""Vocabulary that is assumed where it depends on the text."""
+"""Vocabulary that is assumed of ``tokenizer=char``, which takes it from the text."""
 SENTENCES = 3_000
 """Sentences of a validation or a test set that is not at hand."""
-DECODING = 0.07
-"""Rate of a search in FLOP/s, by that of training: on an H200, 0.10 by a Transformer and 0.05 by LM4MT."""
+COUNTED_PAIRS = 1_000
+"""Pairs whose FLOPs are counted, to know those of an average pair."""
+SEARCHING = 0.1
+"""FLOP/s of a search, by those of training, where they have not been measured."""
 SAME_COST = (*BUDGET, "seed", "optimizer", "validation", "checkpoint", "log_every")
 """Config keys that change neither the model nor its batches."""
 
 
 @dataclass
-class Known:
-    """What is known of earlier arms of a forecast.
+class ForecastCache:
+    """What the arms of a forecast have in common.
 
     Attributes:
         speeds: tokens per second that were measured, by the hash of the training.
         plans: of trainings without text, by the hash of what they have in common.
+        streams: of such trainings, by what they follow from.
+        references: models that ``match`` compares with, by ``reference_command``.
     """
 
     speeds: dict[str, float] = field(default_factory=dict)
     plans: dict[str, PlannedTraining] = field(default_factory=dict)
+    streams: dict[tuple[Any, ...], AssumedStream] = field(default_factory=dict)
+    references: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
+
+    def reference(self, run_config: RunConfig) -> dict[str, Any] | None:
+        """Return ``reference_model`` of a run."""
+        command = reference_command(run_config)
+        if command is None:
+            return None
+        if command not in self.references:
+            self.references[command] = compose_model(command)
+        return self.references[command]
+
+    def stream(
+        self, pairs: int, algorithm: str, longest: int | None, joined: Sequence[int], tokens: int, size: int
+    ) -> AssumedStream:
+        """Return the stream of these arguments of ``AssumedStream``."""
+        key = pairs, algorithm, longest, tuple(joined), tokens, size
+        if key not in self.streams:
+            self.streams[key] = AssumedStream(
+                pairs, algorithm=algorithm, longest=longest, joined=joined, tokens=tokens, seed=1, size=size
+            )
+        return self.streams[key]
 
 
 @dataclass(frozen=True)
@@ -60,14 +98,15 @@ class PlannedTraining:
     """A training before it begins.
 
     Attributes:
-        fingerprint: of its text.
-        model: that is trained; on the ``meta`` device where there is no text.
+        fingerprint: fingerprint of its text.
+        model: the model that is trained; on the ``meta`` device where there is no text.
         without_values: the same model on the ``meta`` device.
-        stream: of its batches.
+        loss: the loss that it is trained by.
+        stream: the batches.
         precision: Lightning's name of the training precision.
         validation: number of validation pairs.
-        test: number of test sentences, of all test sets.
-        parts: what trains; None where there is no text.
+        test: number of sentences in all test sets.
+        parts: everything that trains; None where there is no text.
     """
 
     fingerprint: str
@@ -85,14 +124,16 @@ class PlannedTraining:
         return count_parameters(self.model).total
 
     @cached_property
-    def pair_flops(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """``budget.pair_flops`` of the pairs of the stream."""
-        return pair_flops(self.stream, self.model)
+    def token_flops(self) -> NDArray[np.float64]:
+        """(2,) mean FLOPs of training on a token, in all and for predicting the source, over some thousand pairs."""
+        lengths, model = self.stream.lengths[:COUNTED_PAIRS], self.model
+        forward = [(model.flops(src, tgt), model.source_prediction_flops(src)) for src, tgt in lengths.tolist()]
+        return FORWARDS_PER_TRAINING_STEP * np.array(forward, np.float64).sum(0) / (lengths - 1).sum()
 
     @cached_property
     def gpu_activations(self) -> int:
-        """Bytes that the largest batch keeps for its backward pass on a GPU."""
-        lengths = self.stream.longest[self.stream.largest()[0]]
+        """Bytes that a batch keeps for its backward pass on a GPU, one of the largest."""
+        lengths = min((self.stream.longest[rows] for rows in self.stream.largest()), key=np.max)
         return activation_bytes_on_gpu(self.without_values, self.loss, lengths, self.precision)
 
     def steps(self, config: DictConfig) -> int:
@@ -105,12 +146,12 @@ class PlannedTraining:
 
     def consumption(self, steps: int) -> tuple[int, float]:
         """Return source and target tokens, and FLOPs, of so many optimizer steps."""
-        whole, source = self.pair_flops
         if isinstance(self.stream, AssumedStream):
-            epochs = steps / self.stream.steps_of_sample
+            tokens = round(steps * self.stream.step_tokens)
+            whole, source = self.token_flops
             predicting = fmean(self.loss.autoencode(step / LAMBDA_SAMPLES) > 0 for step in range(LAMBDA_SAMPLES))
-            flops = epochs * float(whole.sum() - (1 - predicting) * source.sum())
-            return round(epochs * int((self.stream.lengths - 1).sum())), flops
+            return tokens, tokens * float(whole - (1 - predicting) * source)
+        whole, source = pair_flops(self.stream, self.model)
         tokens, flops = 0, 0.0
         for step, window in enumerate(islice(self.stream.windows(), steps)):
             rows = np.concatenate(window.batches)
@@ -118,17 +159,27 @@ class PlannedTraining:
             flops += float(whole[rows].sum() - (0 if self.loss.autoencode(step / steps) > 0 else source[rows].sum()))
         return tokens, flops
 
-    def other_flops(self, config: DictConfig, steps: int) -> float:
-        """Return the FLOPs that training would have in the time of validating and of translating the other sets."""
-        pair = float(self.pair_flops[0].mean()) / FORWARDS_PER_TRAINING_STEP
+    def evaluation_seconds(self, config: DictConfig, steps: int, rate: float, search_rate: float) -> float:
+        """Return the seconds of validating, and of translating the validation set and, after training, the test sets.
+
+        Args:
+            config: of the run.
+            steps: optimizer steps.
+            rate: FLOP/s of all devices in training; validation is as fast.
+            search_rate: FLOP/s of the device that translates.
+        """
         times, every = steps // config.validation.every, config.validation.bleu_every
-        searches = (times // every if every else 0) * self.validation * config.validation.search.beam_size
-        searches += self.test * config.search.beam_size if config.test else 0
-        return pair * (times * self.validation + searches / DECODING)
+        searched = (times // every if every else 0) * self.validation * config.validation.search.beam_size
+        if config.test:
+            tuned = len(PENALTIES) * self.validation if config.search.length_penalty == TUNED else 0
+            searched += (self.test + tuned) * config.search.beam_size
+        tokens = float((self.stream.lengths[:COUNTED_PAIRS] - 1).sum(1).mean())
+        forward = tokens * float(self.token_flops[0]) / FORWARDS_PER_TRAINING_STEP
+        return forward * (times * self.validation / rate + searched / search_rate)
 
 
-def planned(
-    config: DictConfig, reference: Mapping[str, Any] | None, pairs: int | None, known: Known
+def plan_training(
+    config: DictConfig, reference: Mapping[str, Any] | None, pairs: int | None, known: ForecastCache
 ) -> PlannedTraining:
     """Plan a training.
 
@@ -143,9 +194,10 @@ def planned(
     """
     if pairs is None:
         return _from_text(config, reference)
-    key = config_hash(config, "", reference=reference, leaving_out=SAME_COST)
+    text = f"{pairs} pairs of assumed lengths in {config.data.get('dir')}"
+    key = config_hash(config, text, reference=reference, leaving_out=SAME_COST)
     if key not in known.plans:
-        known.plans[key] = _from_lengths(config, reference, pairs)
+        known.plans[key] = _from_lengths(config, reference, pairs, text, known)
     return known.plans[key]
 
 
@@ -166,32 +218,46 @@ def _from_text(config: DictConfig, reference: Mapping[str, Any] | None) -> Plann
     )
 
 
-def _from_lengths(config: DictConfig, reference: Mapping[str, Any] | None, pairs: int) -> PlannedTraining:
+def _from_lengths(
+    config: DictConfig, reference: Mapping[str, Any] | None, pairs: int, fingerprint: str, known: ForecastCache
+) -> PlannedTraining:
     if pairs < 1:
         raise UserError(f"--pairs {pairs} is not allowed: give the number of sentence pairs to train on.")
-    size = config.tokenizer.get("vocab_size") or CHARACTERS
+    algorithm = config.tokenizer.get("algorithm", "")
+    size = CHARACTERS if algorithm == "char" else config.tokenizer.get("vocab_size")
+    if size is None:
+        raise UserError("--pairs: only its file tells how many pieces this tokenizer has; choose tokenizer=bpe.")
     vocabulary = Vocabulary(size, size, bool(config.tokenizer.joint), SRC_TAG, TGT_TAG)
-    stream = AssumedStream(
-        pairs,
-        algorithm=config.tokenizer.get("algorithm", ""),
-        longest=config.data.get("max_length"),
-        joined=config.data.get("join") or [1],
-        tokens=config.batch.tokens,
-        seed=config.seed,
-        size=batches_per_process(config) * num_processes(config),
-    )
+    joined = config.data.get("join") or [1]
+    size_of_step = batches_per_process(config) * num_processes(config)
+    stream = known.stream(pairs, algorithm, config.data.get("max_length"), joined, config.batch.tokens, size_of_step)
     sizes: dict[str, int] = {}
     if reference is not None:
         sizes = matched_sizes(config, reference, vocabulary, stream.lengths[:SAMPLED_PAIRS])
-    model, test = build_without_values(resized(config.model, sizes), vocabulary), config.data.get("test")
+    model = build_without_values(resized(config.model, sizes), vocabulary)
+    validation, test = (_held_out(config.data.get(name), pairs, len(joined)) for name in (VALIDATION, "test"))
     return PlannedTraining(
-        fingerprint=f"{pairs} pairs of assumed lengths",
+        fingerprint=fingerprint,
         model=model,
         without_values=model,
         loss=instantiate(config.loss),
         stream=stream,
         precision=str(config.strategy.precision),
-        validation=SENTENCES,
-        test=test if isinstance(test, int) else SENTENCES * len(test or [1]),
+        validation=validation or SENTENCES,
+        test=test,
         parts=None,
     )
+
+
+def _held_out(given: Any, pairs: int, forms: int) -> int:
+    """Return how many sentences a split has, of which the configuration gives the number, a share, or the files.
+
+    Args:
+        given: value of ``data.validation`` or ``data.test``.
+        pairs: training pairs, of which it may be a share.
+        forms: numbers of lines that are joined; there is a test set for each.
+    """
+    if isinstance(given, int | float):
+        return round(given * pairs) if given < 1 else int(given)
+    sets = 1 if given is None or isinstance(given, str) else len(given)
+    return SENTENCES * sets * forms

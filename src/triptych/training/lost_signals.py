@@ -18,13 +18,21 @@ SOON = 0.01
 
 
 @contextmanager
-def signals_come_again() -> Iterator[None]:
-    """Send SIGINT or SIGTERM to this process again where the exception that it had become was ignored."""
+def signals_come_again(terminated: int) -> Iterator[None]:
+    """Send SIGINT or SIGTERM to this process again where the exception that it had become was ignored.
+
+    Args:
+        terminated: exit status of the ``SystemExit`` that SIGTERM becomes.
+    """
     before = sys.unraisablehook
 
     def take(ignored: sys.UnraisableHookArgs) -> None:
-        swallowed = {KeyboardInterrupt: signal.SIGINT, SystemExit: signal.SIGTERM}.get(ignored.exc_type)
-        if swallowed is None:
+        error = ignored.exc_value
+        if isinstance(error, KeyboardInterrupt):
+            swallowed = signal.SIGINT
+        elif isinstance(error, SystemExit) and error.code == terminated:
+            swallowed = signal.SIGTERM
+        else:
             before(ignored)
             return
         again = threading.Timer(SOON, os.kill, (os.getpid(), swallowed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hydra.utils import instantiate
@@ -35,14 +35,28 @@ def reference_model(run_config: RunConfig) -> dict[str, Any] | None:
     Raises:
         UserError: ``match.by`` is neither ``parameters`` nor ``flops``.
     """
+    command = reference_command(run_config)
+    return None if command is None else compose_model(command)
+
+
+def reference_command(run_config: RunConfig) -> tuple[str, ...] | None:
+    """Return the overrides that compose the model of ``reference_model``; arms that differ in their model share them.
+
+    Raises:
+        UserError: as ``reference_model``.
+    """
     match = run_config.config.match
     if match is None:
         return None
     require_one_of(("parameters", "flops"), "match", by=match.get("by"))
     given = identifying_overrides(run_config.overrides)
     kept = [one for one in given if re.split(r"[./=]", one.lstrip("+~"))[0] not in ("model", "arm")]
-    reference = compose_unchecked([*kept, f"model={match.reference}"]).config
-    plain: Any = OmegaConf.to_container(reference.model, resolve=True)
+    return *kept, f"model={match.reference}"
+
+
+def compose_model(overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the configuration of the model of a command line."""
+    plain: Any = OmegaConf.to_container(compose_unchecked(overrides).config.model, resolve=True)
     return plain
 
 

@@ -307,7 +307,7 @@ def test_finished_sentences_that_stay_in_the_batch_change_nothing(
     search = make_search(beam_size=beam_size, n_best=beam_size, stop=stop, max_length_ratio=1.0, max_length_extra=5)
     at_each_step = decode(model, sources, search, 100, "cpu")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("triptych.decoding.search.steps_between_questions", lambda _: every)
+        patch.setattr("triptych.decoding.search.steps_between_syncs", lambda _: every)
         assert decode(model, sources, search, 100, "cpu") == at_each_step
 
 

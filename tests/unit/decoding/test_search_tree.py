@@ -58,6 +58,12 @@ def by_hand(beam_size: int) -> SearchTree:
     return SearchTree("s <b>", root, found, ["…"])
 
 
+def test_a_search_that_goes_on_after_its_end_has_the_same_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = repr(by_hand(2))
+    monkeypatch.setattr("triptych.decoding.search.steps_between_syncs", lambda _: 8)
+    assert repr(by_hand(2)) == usual
+
+
 def test_the_tree_of_a_search_by_hand() -> None:
     found = {node.tokens: (round(math.exp(node.log_probability), 3), node.fate) for node in by_hand(2).root}
     assert {tokens: one for tokens, one in found.items() if one[0] > 0} == {

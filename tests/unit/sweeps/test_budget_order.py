@@ -57,7 +57,8 @@ def test_a_forecast_counts_a_trunk_once() -> None:
             precision="32-true",
             utilisation=0.35,
             devices=1,
-            others=0.0,
+            share_of_gpu=False,
+            evaluation_seconds=0.0,
             trunk=trunk,
             trunk_steps=kept,
         )

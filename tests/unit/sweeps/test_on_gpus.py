@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from conftest import ROOT
@@ -12,6 +13,7 @@ from hydra.utils import instantiate
 
 from benchmarks.gpu import Bench
 from triptych.config.validation import build_without_values
+from triptych.data.assumed_lengths import sentence_lengths
 from triptych.sweeps.measure import activation_bytes_on_gpu
 
 MEASURED: dict[str, Any] = json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text())
@@ -23,11 +25,15 @@ def bench() -> Bench:
 
 
 @pytest.mark.parametrize("arm", ["transformer_base", "lm4mt_article", "rnn_luong", "rnn_bahdanau"])
-def test_the_share_of_the_peak_is_the_measured_one(arm: str, bench: Bench) -> None:
-    peak = MEASURED["peak"]["products"]
-    share = MEASURED["trainer"][arm]["share_of_measured_peak"] * peak["measured"] / peak["datasheet"]
+def test_the_shares_of_the_peak_are_the_measured_ones(arm: str, bench: Bench) -> None:
+    peak = MEASURED["peak"]["products"]["datasheet"]
     model = build_without_values(bench._compose(bench.arms[arm]).model, bench.vocabulary)
-    assert model.gpu_utilisation == pytest.approx(share, abs=0.001)
+    shares = model.gpu_shares
+    assert shares is not None
+    assert shares.training == pytest.approx(MEASURED["trainer"][arm]["flops_per_second"] / peak, abs=0.0006)
+    words = sentence_lengths(np.random.default_rng(2), bench.sentences)
+    searched = 4 * sum(model.flops(int(n) + 1, int(n) + 12) for n in words)  # with </s>, <s> and ten pieces more
+    assert shares.search == pytest.approx(searched / MEASURED["decode"][f"{arm} fp32"] / peak, abs=0.0006)
 
 
 @pytest.mark.slow
