@@ -50,7 +50,8 @@ def studies() -> list[str]:
         "",
         f"One seed, {DEVICE}, {PAIRS / 1e6:.0f} million pairs, by `triptych forecast experiment=… scale=paper --pairs "
         f"{PAIRS} --device {DEVICE}`. Hours are those of training, without validating and translating. Several GPUs "
-        "train an arm each, so that a study takes at least as long as its longest arm. Memory is that of the largest arm.",
+        "train an arm each, so that a study takes at least as long as its longest arm. Memory is that of the largest "
+        "arm.",
         "",
         *table(head, rows),
     ]

@@ -181,9 +181,10 @@ class ModelOptions(RunOptions):
 
 @dataclass
 class Translate(ModelOptions):
-    """conf/translate.yaml."""
+    """conf/translate.yaml. ``ensemble`` is text or a list of texts."""
 
     run: str = MISSING
+    ensemble: Any = MISSING
     input: str | None = MISSING
     output: str | None = MISSING
     search_tokens: Amount = MISSING
@@ -216,9 +217,10 @@ class Serve(ModelOptions):
 
 @dataclass
 class Evaluate(ModelOptions):
-    """conf/evaluate.yaml."""
+    """conf/evaluate.yaml. ``ensemble`` is text or a list of texts."""
 
     run: str | None = MISSING
+    ensemble: Any = MISSING
     split: str | None = MISSING
     input: str | None = MISSING
     reference: str | None = MISSING

@@ -9,8 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from triptych.contract.batch import Batch, Prediction
-from triptych.contract.decoder_state import DecoderState
 from triptych.contract.gpu_shares import GpuShares
+from triptych.contract.searchable import SearchableModel
 from triptych.contract.stacked_layers import LayeredModule
 from triptych.errors import UserError
 
@@ -37,7 +37,7 @@ class AttentionMap:
     key_side: str
 
 
-class TranslationModel(LayeredModule, ABC):
+class TranslationModel(LayeredModule, SearchableModel, ABC):
     """An architecture. The rest of the package trains, decodes, counts, draws and tests it by these methods alone.
 
     A model is also built on PyTorch's ``meta`` device, to be checked and measured. A constructor must therefore not
@@ -53,27 +53,6 @@ class TranslationModel(LayeredModule, ABC):
     @abstractmethod
     def forward(self, batch: Batch) -> Prediction:
         """Predict every target token from those before it (teacher forcing)."""
-
-    @abstractmethod
-    def start(self, src: Tensor, src_lengths: Tensor) -> DecoderState:
-        """Encode, or prefill, the sources.
-
-        Args:
-            src: (B, S) ids; each row ends in ``</s>``, or in the tag of its language.
-            src_lengths: (B,) tokens of each row, ``</s>`` counted.
-        """
-
-    @abstractmethod
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Run one decoding step for W hypotheses of each of A sentences, side by side.
-
-        Args:
-            tokens: (A * W,) the last token of each hypothesis, first ``<s>`` or a language tag.
-            state: of ``start`` or of the previous step. It may be overwritten, so step from a state only once.
-
-        Returns:
-            Logits (A * W, V) of the next token, and the new state.
-        """
 
     @abstractmethod
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from triptych.contract.model import TranslationModel
+from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import PAD, LanguageTags
 from triptych.data.epoch_plan import plan_sorted
 from triptych.decoding.beams import Hypothesis
@@ -18,7 +18,7 @@ from triptych.errors import UserError
 
 
 def decode(
-    model: TranslationModel,
+    model: SearchableModel,
     sources: Sequence[Sequence[int]],
     search: Search,
     search_tokens: int,

@@ -16,7 +16,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from triptych.contract.model import TranslationModel
+from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.choices import EXACT, FIRST, TUNED
@@ -117,7 +117,7 @@ class Search:
     @torch.inference_mode()
     def __call__(
         self,
-        model: TranslationModel,
+        model: SearchableModel,
         src: Tensor,
         src_lengths: Tensor,
         starts: Tensor | None = None,
@@ -152,7 +152,7 @@ class Search:
             state = model.start(src, src_lengths)
             for step in range(1, longest + 1):
                 logits, state = model.step(beams.tokens[:, :, -1].flatten(), state)
-                candidates = self._candidates(beams, logits)
+                candidates = self._candidates(beams, logits, model.log_normalizer(logits))
                 extended, rows = self._extend(beams, *candidates)
                 if on_step:
                     on_step(beams, candidates, extended)
@@ -219,7 +219,7 @@ class Search:
         first_row = width * torch.arange(num_sentences, device=token.device)[:, None]
         return extended, first_row + parent.gather(1, live)
 
-    def _candidates(self, beams: Beams, logits: Tensor) -> Candidates:
+    def _candidates(self, beams: Beams, logits: Tensor, log_normalizer: Tensor) -> Candidates:
         """Return the 2K most probable continuations of each sentence, best first.
 
         Twice the beam size, so that K remain if every live hypothesis has ``</s>`` among its continuations.
@@ -227,12 +227,12 @@ class Search:
         Args:
             beams: the beams before this step, with W live hypotheses a sentence.
             logits: (A * W, V).
-
+            log_normalizer: (A * W, 1) of them.
         """
         (num_sentences, width, length), vocab_size = beams.tokens.shape, logits.shape[1]
         values, ids = logits.topk(min(2 * self.beam_size + 2, vocab_size), dim=1)  # each (A * W, M), unordered
         ids, order = ids.sort(dim=1)
-        values = values.gather(1, order).float() - logits.float().logsumexp(dim=1, keepdim=True)
+        values = values.gather(1, order).float() - log_normalizer
         values = values.masked_fill((ids == PAD) | (ids == BOS), -math.inf)
         if length <= self.min_length:  # length - 1 tokens have been generated
             values = values.masked_fill(ids == EOS, -math.inf)

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.contract.model import TranslationModel
+from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import EOS
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.search import Candidates, Search
@@ -119,7 +119,7 @@ class SearchTree:
 
 
 def search_tree(
-    model: TranslationModel, src: Tensor, starts: Tensor, search: Search, pieces: Sequence[str]
+    model: SearchableModel, src: Tensor, starts: Tensor, search: Search, pieces: Sequence[str]
 ) -> tuple[SearchNode, list[Hypothesis]]:
     """Search the translation of one sentence, and return the root of the tree and the hypotheses found, best first.
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from triptych.contract.batch import Batch
 from triptych.contract.model import AttentionMap, TranslationModel
+from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import LanguageTags
 from triptych.data.directions import Direction, Directions
 from triptych.data.epoch_plan import plan_sorted
@@ -53,6 +54,7 @@ class Translator:
         search: how to translate where a method is given no other search.
 
     Attributes:
+        searched: what searches ask for the next token: the model.
         device: the device of the model.
     """
 
@@ -60,6 +62,7 @@ class Translator:
         self, *, model: TranslationModel, tokenizer: Tokenizer, directions: Directions, search: Search
     ) -> None:
         self.model = model
+        self.searched: SearchableModel = model
         self.tokenizer = tokenizer
         self.directions = directions
         self.search = search
@@ -141,7 +144,7 @@ class Translator:
         tags = self.tags(direction)
         src = torch.tensor([[*self.tokenizer.encode([line], "src")[0], tags.src_end]], device=self.device)
         starts = torch.tensor([tags.tgt_begin], device=self.device)
-        root, found = search_tree(self.model, src, starts, search, self.tokenizer.vocabulary_pieces("tgt"))
+        root, found = search_tree(self.searched, src, starts, search, self.tokenizer.vocabulary_pieces("tgt"))
         return SearchTree(line, root, found, [self.text_of(hypothesis) for hypothesis in found])
 
     def score(
@@ -277,7 +280,7 @@ class Translator:
         progress.finish(len(lines) - len(filled))
         sources = self.tokenizer.encode([lines[i] for i in filled], "src")
         tags = [self.tags(direction)] * len(sources)
-        found = decode(self.model, sources, search or self.search, search_tokens, self.device, tags, progress)
+        found = decode(self.searched, sources, search or self.search, search_tokens, self.device, tags, progress)
         results: list[list[Hypothesis]] = [[] for _ in lines]
         for i, hypotheses in zip(filled, found, strict=True):
             results[i] = hypotheses

@@ -136,12 +136,12 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
         search_tokens=search_tokens,
         length_edges=run.config.length_edges,
         frequency_edges=run.config.get("frequency_edges", []),
-        checkpoint=run.checkpoint,
+        checkpoint=run.weights,
     )
     how = chosen.search
     limit = f"{how.max_length_ratio:g}x+{how.max_length_extra:g}" + (f".min{how.min_length}" if how.min_length else "")
     stop = "" if how.stop == EXACT else f".{how.stop}"
-    name = f"{split}.{run.checkpoint}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
+    name = f"{split}.{run.weights}.beam{how.beam_size}.alpha{how.length_penalty:g}.length{limit}{stop}"
     kept = _keep(run, run.files.translations / f"{name}.txt", partial(save_evaluation, found, run.files, name))
     names = {key: one.name for key, one in metrics.items()}
     return RunEvaluation(split, found.scores, names, kept)
@@ -161,7 +161,7 @@ def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> SuitesEv
     corpus = instantiate(run.config.data)
     check_text(run, corpus)
     found = evaluate_suites(run.translator, corpus, items, search_tokens)
-    kept = _keep(run, run.files.suites, partial(save_suites, found, run.files, f".{run.checkpoint}"))
+    kept = _keep(run, run.files.suites, partial(save_suites, found, run.files, f".{run.weights}"))
     return SuitesEvaluation({name: suite.scores for name, suite in found.items()}, kept)
 
 

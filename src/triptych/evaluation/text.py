@@ -99,7 +99,7 @@ def evaluate_text(
         chosen=choose_search(run, config.search, config.search_tokens),
         search_tokens=config.search_tokens,
         length_edges=run.config.length_edges,
-        checkpoint=run.checkpoint,
+        checkpoint=run.weights,
     )
 
 

@@ -20,6 +20,7 @@ from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.ensemble import NO_ATTENTION, EnsembleTranslator
 from triptych.decoding.search import Search
 from triptych.decoding.search_tree import SearchTree
 from triptych.decoding.translator import Translator
@@ -45,9 +46,10 @@ class Run:
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
         device: where the model goes: ``cpu``, ``cuda``, ``cuda:1`` …; ``auto`` for a GPU if there is one, else the CPU.
         trust: package of your own, or several, that the run's configuration may build from; see ``read_config``.
+        ensemble: folders of further runs, with whose models this one's translates and scores together.
 
     Raises:
-        UserError: the folder holds no run, or one that this version cannot load.
+        UserError: the folder holds no run, or one that this version cannot load; or a run is named twice.
     """
 
     @checked
@@ -57,16 +59,27 @@ class Run:
         checkpoint: str | None = None,
         device: str | torch.device = "cpu",
         trust: str | Sequence[str] | None = (),
+        ensemble: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     ) -> None:
         self.trust = trust
         given = RunFolder(locate_run(folder))
         read_record(given)
         self.files = RunFolder(given.path.absolute())  # the working folder may change
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
+        named = [ensemble] if isinstance(ensemble, str | PathLike) else ensemble
+        self.others = [Run(other, None, device, trust) for other in named]
+        paths = [one.folder.resolve() for one in (self, *self.others)]
+        if len(set(paths)) < len(paths):
+            raise UserError("ensemble: a run is named twice; name each once, and the one of run=… not again.")
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == AUTO else str(device)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
+
+    @property
+    def weights(self) -> str:
+        """Which weights translate: the checkpoint's name, and the names of the runs of the ensemble."""
+        return "+".join([self.checkpoint, *(other.folder.name for other in self.others)])
 
     @property
     def folder(self) -> Path:
@@ -112,12 +125,16 @@ class Run:
 
     @cached_property
     def translator(self) -> Translator:
-        """Model and tokenizer, ready to translate.
+        """Model and tokenizer, ready to translate; with the models of an ensemble.
 
         Raises:
-            UserError: no such checkpoint or device, files that have changed since they were written, or a model of the
-                user's own that cannot be imported here.
+            UserError: no such checkpoint or device, files that have changed since they were written, a model of the
+                user's own that cannot be imported here, or runs that do not go together.
         """
+        own = self._own_translator()
+        return EnsembleTranslator([own, *(other.translator for other in self.others)]) if self.others else own
+
+    def _own_translator(self) -> Translator:
         path = checkpoints.find(self.files, self.checkpoint)
         tokenizer = Tokenizer.load(self.files.tokenizer)
         if (stored := checkpoints.tokenizer_of(path)) != tokenizer.fingerprint:
@@ -199,8 +216,10 @@ class Run:
                 it). The targets stay those of the model with all heads.
 
         Raises:
-            UserError: the numbers of sources and targets differ, or a head that the model does not have.
+            UserError: the numbers of sources and targets differ, a head that the model does not have, or an ensemble.
         """
+        if self.others:
+            raise UserError(NO_ATTENTION)
         sources, targets = self.translator.pair_ids(
             [src] if isinstance(src, str) else src, [tgt] if isinstance(tgt, str) else tgt, direction=direction
         )
@@ -220,7 +239,7 @@ def run_of(config: DictConfig, folder: str | None = None) -> Run:
         UserError: as ``Run``.
     """
     device = config.device if "device" in config else "cpu"
-    return Run(folder or config.run, config.checkpoint, device, config.trust)
+    return Run(folder or config.run, config.checkpoint, device, config.trust, config.get("ensemble", ()))
 
 
 @checked
@@ -229,19 +248,20 @@ def load(
     checkpoint: str | None = None,
     device: str | torch.device = "cpu",
     trust: str | Sequence[str] | None = (),
+    ensemble: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
 ) -> Run:
     """Load a run and its model.
 
     Args:
         run: its folder, or ``demo:NAME``, as for ``Run``.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
-        device: where the model goes, as of ``Run``; ``trust`` likewise.
+        device: where the model goes, as of ``Run``; ``trust`` and ``ensemble`` likewise.
 
     Raises:
         UserError: no such run, checkpoint or device, a run of another version, a tokenizer that the checkpoint was not
             trained with, or a configuration that would run code that is not triptych's.
     """
-    loaded = Run(run, checkpoint, device, trust)
+    loaded = Run(run, checkpoint, device, trust, ensemble)
     _ = loaded.translator
     return loaded
 

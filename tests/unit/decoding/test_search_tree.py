@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 import triptych
+from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import BOS, EOS
 from triptych.decoding.search import Search
 from triptych.decoding.search_tree import DROPPED, FINISHED, LIVE, SearchTree, search_tree
@@ -25,7 +26,7 @@ NEXT = {(): {4: 0.6, 5: 0.4}, (4,): {EOS: 0.3, 4: 0.4, 5: 0.3}, (5,): {EOS: 0.9,
 """Probabilities of the next token after a hypothesis; a is 4, b is 5."""
 
 
-class Table(torch.nn.Module):
+class Table(SearchableModel):
     """Probabilities written by hand, which depend on the hypothesis."""
 
     def start(self, src: Tensor, src_lengths: Tensor):
