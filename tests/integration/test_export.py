@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from conftest import triptych
 from safetensors.torch import load_file, save_file
 
@@ -55,9 +56,24 @@ def test_a_shared_run_is_the_run_without_its_training_state(run: Path, tmp_path:
     assert shared.config == original.config
     files = {str(path.relative_to(tmp_path / "shared")) for path in (tmp_path / "shared").rglob("*") if path.is_file()}
     tokenizer = {"tokenizer/joint.model", "tokenizer/tokenizer.json"}
-    assert files == {"run.json", "config.yaml", "result.json", "checkpoints/best.safetensors", *tokenizer}
+    assert files == {"README.md", "run.json", "config.yaml", "result.json", "checkpoints/best.safetensors", *tokenizer}
     translated = triptych("translate", "run=shared", cwd=tmp_path, stdin="a cat sleeps\n")
     assert translated.stdout == "".join(f"{line}\n" for line in original.translate(["a cat sleeps"]))
+
+
+def test_a_shared_run_has_a_model_card(run: Path, tmp_path: Path) -> None:
+    """Its head is YAML, and its figures are those of result.json."""
+    assert triptych("export", f"run={run}", "format=safetensors", "output=shared", cwd=tmp_path).returncode == 0
+    card, result = (tmp_path / "shared" / "README.md").read_text(), load(run).result
+    _, head, body = card.split("---\n", 2)
+    assert yaml.safe_load(head)["language"] == result["data"]["languages"]
+    assert "None" not in body
+    assert f"| parameters | {result['model']['parameters']:,} |" in body
+    assert f"| optimizer steps | {result['train']['steps']:,} |" in body
+    for name, scores in result["test"].items():
+        row = next(line for line in body.splitlines() if line.startswith(f"| {name} |"))
+        assert f"{scores['bleu']:.2f}" in row
+        assert scores["bleu_signature"] in body
 
 
 def test_half_precision_rounds_the_weights(run: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Export a run to a small folder that holds no pickle, to be shared and loaded like any run.
 
 The folder has the run's own files without its training state: run.json, config.yaml, result.json, the tokenizer, and
-the weights that result.json scores as a safetensors file, in full or half precision.
+the weights that result.json scores as a safetensors file, in full or half precision. A model card tells what it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save_model
 
 from triptych.export.comparison import Comparison
+from triptych.export.model_card import model_card
 from triptych.runs.digests import KEY, with_digests
 from triptych.runs.folder import RunFolder, write_json
 from triptych.runs.run import Run, load
@@ -41,6 +42,7 @@ def to_safetensors(run: Run, folder: Path, precision: str) -> None:
     save_model(model, str(new.checkpoints / f"{run.checkpoint}.safetensors"), metadata)
     figures = {name: value for name, value in run.result.items() if name != KEY}  # of other files
     write_json(new.result, with_digests(figures, new))
+    (folder / "README.md").write_text(model_card(figures, run.checkpoint, precision), encoding="utf-8")
 
 
 def compare_safetensors(run: Run, folder: Path, lines: Sequence[str]) -> Comparison:

@@ -1,0 +1,111 @@
+"""The model card of an exported run (Mitchell et al. 2019): what it was trained on, for how long, and how it scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LICENCE = "other"
+"""What the head of the card says until the person who shares the model has chosen a licence."""
+
+
+def model_card(result: Mapping[str, Any], checkpoint: str, precision: str) -> str:
+    """Return the card as Markdown, with the head that model hubs read.
+
+    Args:
+        result: result.json of the run.
+        checkpoint: name of the weights.
+        precision: of the weights, ``full`` or ``half``.
+    """
+    languages = [str(language) for language in result.get("data", {}).get("languages", [])]
+    what = f"A model that translates from {' to '.join(languages)}" if languages else "A translation model"
+    lines = [
+        "---",
+        *(["language:", *(f"- {language}" for language in languages)] if languages else []),
+        "library_name: triptych",
+        "pipeline_tag: translation",
+        f"license: {LICENCE}",
+        "---",
+        "",
+        f"# {result.get('run', 'A translation model')}",
+        "",
+        f"{what}, trained with triptych {result.get('version', '')}.",
+        "",
+        "```sh",
+        "triptych translate run=FOLDER",
+        "```",
+        "",
+        "## What it is",
+        "",
+        *_rows(_of_model(result, checkpoint, precision)),
+        "",
+        "## What its training took",
+        "",
+        *_rows(_of_training(result)),
+        "",
+        *_scores(result.get("test", {})),
+        "## Licence",
+        "",
+        "Not chosen yet: whoever shares this folder says here, and in the head of this page, on which terms. The terms of "
+        "the training text may bind the model too.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _of_model(result: Mapping[str, Any], checkpoint: str, precision: str) -> dict[str, object]:
+    model, data, tokenizer = (result.get(part, {}) for part in ("model", "data", "tokenizer"))
+    return {
+        "architecture": model.get("name"),
+        "parameters": _count(model.get("parameters")),
+        "without embeddings": _count(model.get("parameters_non_embedding")),
+        "pieces": f"{tokenizer.get('name')}, {_count(tokenizer.get('vocab_size'))}",
+        "weights": f"{checkpoint}, {'float16' if precision == 'half' else 'float32'}",
+        "training text": f"{data.get('name')}, fingerprint {data.get('fingerprint')}",
+    }
+
+
+def _of_training(result: Mapping[str, Any]) -> dict[str, object]:
+    train = result.get("train", {})
+    return {
+        "optimizer steps": _count(train.get("steps")),
+        "source and target tokens": f"{_count(train.get('tokens_src'))} and {_count(train.get('tokens_tgt'))}",
+        "FLOPs": f"{train['flops']:.2e}" if "flops" in train else None,
+        "time": f"{train['seconds'] / 60:.1f} minutes" if "seconds" in train else None,
+        "device": f"{train.get('devices', 1)} x {train.get('device')}",
+        "seed": result.get("seed"),
+    }
+
+
+def _rows(values: Mapping[str, object]) -> list[str]:
+    known = {name: value for name, value in values.items() if value is not None}
+    return ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in known.items())]
+
+
+def _count(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _scores(test: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a table of all test sets, and the signature of each metric."""
+    signatures: dict[str, str] = {}
+    for scores in test.values():
+        signatures |= {key.removesuffix("_signature"): scores[key] for key in scores if key.endswith("_signature")}
+    if not signatures:
+        return []
+    head = ["test set", "sentences", *signatures]
+    rows = [
+        [name, _count(scores.get("sentences")), *(_score(scores.get(metric)) for metric in signatures)]
+        for name, scores in test.items()
+    ]
+    return [
+        "## Scores",
+        "",
+        *(f"| {' | '.join(row)} |" for row in (head, ["---", *["--:"] * (len(head) - 1)], *rows)),
+        "",
+        *(f"- {metric}: `{signature}`" for metric, signature in signatures.items()),
+        "",
+    ]
+
+
+def _score(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, int | float) else ""
