@@ -10,7 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
+import torch.nn.functional as F
 from conftest import build_model, random_batch
+from torch import Tensor
 
 from triptych.commands import cli
 from triptych.contract.batch import Batch
@@ -65,6 +67,36 @@ def test_compiled_parts_give_the_same_gradients_at_any_length(overrides: str) ->
     for seed in range(4):
         gradients(model, loss, random_batch([(11 + seed, 6), (2, 13 - seed), (5, 5 + seed)], seed))
     assert graphs() == compiled
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("overrides", "most"), [(one, 6 if "rnn" in one else 11) for one in MODELS])
+def test_few_graphs_as_on_a_gpu(overrides: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In bf16, with fused attention and gradients traced: no break, few graphs, and no new one for 20 more shapes."""
+    monkeypatch.setattr("triptych.layers.attention.dot_product_attention", fused_attention)
+    model = build_model(*overrides.split()).float().train()
+    loss = TranslationLoss(label_smoothing=0.1, mean="terms", autoencode=lambda _: 0.5)
+    model.compile(backend="aot_eager", dynamic=True, fullgraph=True)
+    loss.compile(backend="aot_eager", dynamic=True, fullgraph=True)
+
+    def step(batch: Batch) -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            found = loss(model(batch), batch.step_tokens, 0.5).loss
+        found.backward()
+
+    # First sides of unlike sizes: equal ones would be taken for one dimension, until a batch comes where they differ.
+    for seed, lengths in enumerate([[(15, 2), (9, 3)], *LENGTHS]):
+        step(random_batch(lengths, seed))
+    compiled = graphs()
+    assert 2 <= compiled <= most
+    for seed in range(20):
+        step(random_batch([(13 + seed, 6), (2, 15 + seed), (5, 5 + seed), *[(4, 4)] * (seed % 5)], seed))
+    assert graphs() == compiled
+
+
+def fused_attention(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, causal: bool, dropout: float):
+    """``dot_product_attention`` as a GPU computes it."""
+    return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 
 
 def train(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -46,8 +46,8 @@ def model_card(result: Mapping[str, Any], checkpoint: str, precision: str) -> st
         *_scores(result.get("test", {})),
         "## Licence",
         "",
-        "Not chosen yet: whoever shares this folder says here, and in the head of this page, on which terms. The terms of "
-        "the training text may bind the model too.",
+        "Not chosen yet: whoever shares this folder says here, and in the head of this page, on which terms. The terms "
+        "of the training text may bind the model too.",
     ]
     return "\n".join(lines) + "\n"
 
