@@ -209,6 +209,11 @@ def _configured(
             f"checkpoint={run.checkpoint}",
             f"device={run.device}",
             f"trust=[{','.join(map(in_quotes, run.trusted))}]",
+            *(
+                [f"ensemble=[{','.join(in_quotes(str(one.folder)) for one in run.others)}]"]
+                if command == "evaluate"
+                else []
+            ),
         ]
     with _own_configuration(command, [*of_run, *given, *overrides], ()):
         config = compose_command(command, [*given, *overrides], inherited=of_run)

@@ -125,9 +125,11 @@ def test_without_text(tmp_path: Path) -> None:
         assert one.tokens == pytest.approx(4_370_000_000, rel=1e-4)
         assert one.tokens / one.steps < 8 * 2 * 25_000
         assert one.seconds == pytest.approx(one.flops / (one.utilisation * 989e12 * 8))
-        assert 0 < one.evaluation_seconds < one.seconds
+        assert 0 < one.validation_seconds + one.translation_seconds < one.seconds
     table = figures(found, price=3.0)
-    assert table["price"].sum() == pytest.approx(sum(one.seconds for one in found) / 3600 * 8 * 3)
+    assert table["price"].sum() == pytest.approx(
+        sum(one.seconds + one.validation_seconds + one.translation_seconds for one in found) / 3600 * 8 * 3
+    )
     lines = " ".join(notes(found, "H200", None, 1_000_000))
     assert "on 8 H200 GPUs" in lines
     assert "1,000,000 pairs of sentences as long as those of WMT'14 are assumed" in lines

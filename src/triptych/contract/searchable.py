@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
 
 
-class SearchableModel(nn.Module):
+class SearchableModel(nn.Module, ABC):
     """A model, or several together, that a search asks for the next token."""
 
     @abstractmethod

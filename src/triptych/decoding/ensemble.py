@@ -20,8 +20,8 @@ NO_ATTENTION = "an ensemble has several attentions; look at its runs beside each
 class Ensemble(SearchableModel):
     """Models with one vocabulary, of any architectures.
 
-    A hypothesis has the mean of the log-probabilities that the models give it. So the probabilities of all next tokens
-    need not add up to 1.
+    A hypothesis has the mean of the log-probabilities that the models give it. Over all next tokens, the exponentials
+    of these means add up to at most 1; they are not normalised.
 
     Args:
         models: in evaluation mode, on one device.
@@ -71,7 +71,7 @@ class EnsembleTranslator(Translator):
         translators: each with its model; the first one's search is the ensemble's.
 
     Raises:
-        UserError: they have different tokenizers, directions or devices.
+        UserError: they have different tokenizers or directions.
     """
 
     def __init__(self, translators: Sequence[Translator]) -> None:

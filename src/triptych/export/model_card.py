@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 LICENCE = "other"
@@ -18,10 +18,10 @@ def model_card(result: Mapping[str, Any], checkpoint: str, precision: str) -> st
         precision: of the weights, ``full`` or ``half``.
     """
     languages = [str(language) for language in result.get("data", {}).get("languages", [])]
-    what = f"A model that translates from {' to '.join(languages)}" if languages else "A translation model"
+    what = f"A model that translates {_listed(languages)}" if languages else "A translation model"
     lines = [
         "---",
-        *(["language:", *(f"- {language}" for language in languages)] if languages else []),
+        *(["language:", *(f'- "{language}"' for language in languages)] if languages else []),
         "library_name: triptych",
         "pipeline_tag: translation",
         f"license: {LICENCE}",
@@ -43,7 +43,7 @@ def model_card(result: Mapping[str, Any], checkpoint: str, precision: str) -> st
         "",
         *_rows(_of_training(result)),
         "",
-        *_scores(result.get("test", {})),
+        *_scores(result.get("test", {}), precision),
         "## Licence",
         "",
         "Not chosen yet: whoever shares this folder says here, and in the head of this page, on which terms. The terms "
@@ -69,8 +69,8 @@ def _of_training(result: Mapping[str, Any]) -> dict[str, object]:
     return {
         "optimizer steps": _count(train.get("steps")),
         "source and target tokens": f"{_count(train.get('tokens_src'))} and {_count(train.get('tokens_tgt'))}",
-        "FLOPs": f"{train['flops']:.2e}" if "flops" in train else None,
-        "time": f"{train['seconds'] / 60:.1f} minutes" if "seconds" in train else None,
+        "FLOPs": f"{train['flops']:.2e}" if train.get("flops") else None,
+        "hours": f"{train['seconds'] / 3600:.2f}" if train.get("seconds") else None,
         "device": f"{train.get('devices', 1)} x {train.get('device')}",
         "seed": result.get("seed"),
     }
@@ -81,11 +81,15 @@ def _rows(values: Mapping[str, object]) -> list[str]:
     return ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in known.items())]
 
 
-def _count(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+def _count(value: object) -> str | None:
+    return f"{value:,.0f}" if isinstance(value, int | float) else None
 
 
-def _scores(test: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _listed(languages: Sequence[str]) -> str:
+    return f"from {languages[0]} to {languages[1]}" if len(languages) == 2 else f"between {', '.join(languages)}"
+
+
+def _scores(test: Mapping[str, Mapping[str, Any]], precision: str) -> list[str]:
     """Return a table of all test sets, and the signature of each metric."""
     signatures: dict[str, str] = {}
     for scores in test.values():
@@ -94,12 +98,13 @@ def _scores(test: Mapping[str, Mapping[str, Any]]) -> list[str]:
         return []
     head = ["test set", "sentences", *signatures]
     rows = [
-        [name, _count(scores.get("sentences")), *(_score(scores.get(metric)) for metric in signatures)]
+        [name, _count(scores.get("sentences")) or "", *(_score(scores.get(metric)) for metric in signatures)]
         for name, scores in test.items()
     ]
     return [
         "## Scores",
         "",
+        *(["Those of the weights before they were rounded to half precision.", ""] if precision == "half" else []),
         *(f"| {' | '.join(row)} |" for row in (head, ["---", *["--:"] * (len(head) - 1)], *rows)),
         "",
         *(f"- {metric}: `{signature}`" for metric, signature in signatures.items()),

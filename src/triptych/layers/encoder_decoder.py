@@ -125,7 +125,6 @@ class Decoder(LayeredModule, ABC):
         """Number of parameters in embeddings of its own, such as a table of positions; by default, 0."""
         return 0
 
-    @property
-    def gpu_shares(self) -> GpuShares | None:
-        """``TranslationModel.gpu_shares`` of a model with this decoder."""
+    def gpu_shares(self, encoder: Encoder) -> GpuShares | None:
+        """Return ``TranslationModel.gpu_shares`` of a model with this decoder and an encoder."""
         return None

@@ -21,7 +21,7 @@ from triptych.kernels.in_place import biased_tanh
 from triptych.kernels.loop_matmul import loop_products, loop_products_reference, matmul
 from triptych.kernels.precision import cast_once
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory, RecurrentState
-from triptych.layers.recurrent import RecurrentConfig, Weights, init_gates
+from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder, Weights, init_gates
 from triptych.layers.recurrent_stack import RecurrentStack, as_tensor, layer_states
 from triptych.layers.rnn_attention import SCORES, AttendedMemory, RNNAttention, check_attention
 from triptych.layers.sequence_layout import SequenceLayout
@@ -129,8 +129,9 @@ class RecurrentDecoder(RecurrentStack, Decoder):
         self.attention = RNNAttention(score=score, query_size=self.hidden_size, memory_size=memory_size)
         return memory_size
 
-    @property
-    def gpu_shares(self) -> GpuShares:
+    def gpu_shares(self, encoder: Encoder) -> GpuShares | None:
+        if not isinstance(encoder, RecurrentEncoder):
+            return None
         if self.context_projection is None:
             return GpuShares(training=0.273, search=0.080)
         return GpuShares(training=0.133, search=0.052)  # a loop of single steps

@@ -175,9 +175,8 @@ class TransformerDecoder(CausalBlocks, Decoder):
             sentence |= block.project_memory(memory).tensors(i)
         return DecoderState(sentence, {"visible": mask.new_empty(len(mask), 0)})
 
-    @property
-    def gpu_shares(self) -> GpuShares:
-        return GpuShares(training=0.165, search=0.020)
+    def gpu_shares(self, encoder: Encoder) -> GpuShares | None:
+        return GpuShares(training=0.165, search=0.020) if isinstance(encoder, TransformerEncoder) else None
 
     def flops(self, src_length: int, steps: int) -> int:
         return self.count_flops(steps, src_length)

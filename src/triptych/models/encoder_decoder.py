@@ -108,7 +108,7 @@ class EncoderDecoder(TranslationModel):
 
     @property
     def gpu_shares(self) -> GpuShares | None:
-        return self.decoder.gpu_shares
+        return self.decoder.gpu_shares(self.encoder)
 
     @property
     def embedding_parameters(self) -> int:

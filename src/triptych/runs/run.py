@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -46,7 +47,8 @@ class Run:
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
         device: where the model goes: ``cpu``, ``cuda``, ``cuda:1`` …; ``auto`` for a GPU if there is one, else the CPU.
         trust: package of your own, or several, that the run's configuration may build from; see ``read_config``.
-        ensemble: folders of further runs, with whose models this one's translates and scores together.
+        ensemble: folders of further runs, with whose models this one's translates and scores together. Each has the
+            checkpoint that its result.json scores.
 
     Raises:
         UserError: the folder holds no run, or one that this version cannot load; or a run is named twice.
@@ -59,15 +61,14 @@ class Run:
         checkpoint: str | None = None,
         device: str | torch.device = "cpu",
         trust: str | Sequence[str] | None = (),
-        ensemble: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+        ensemble: Any = (),
     ) -> None:
         self.trust = trust
         given = RunFolder(locate_run(folder))
         read_record(given)
         self.files = RunFolder(given.path.absolute())  # the working folder may change
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
-        named = [ensemble] if isinstance(ensemble, str | PathLike) else ensemble
-        self.others = [Run(other, None, device, trust) for other in named]
+        self.others = [_member(other, device, trust) for other in _listed(ensemble)]
         paths = [one.folder.resolve() for one in (self, *self.others)]
         if len(set(paths)) < len(paths):
             raise UserError("ensemble: a run is named twice; name each once, and the one of run=… not again.")
@@ -78,8 +79,12 @@ class Run:
 
     @property
     def weights(self) -> str:
-        """Which weights translate: the checkpoint's name, and the names of the runs of the ensemble."""
-        return "+".join([self.checkpoint, *(other.folder.name for other in self.others)])
+        """Which weights translate: the checkpoint, and of an ensemble its runs' names and a hash of their folders."""
+        if not self.others:
+            return self.checkpoint
+        members = sorted(f"{other.folder.resolve()} {other.checkpoint}" for other in self.others)
+        digest = hashlib.sha256("\n".join(members).encode()).hexdigest()[:6]
+        return "+".join([self.checkpoint, *sorted(other.folder.name for other in self.others), digest])
 
     @property
     def folder(self) -> Path:
@@ -102,9 +107,10 @@ class Run:
         return [value for value in ([trust] if isinstance(trust, str) else trust) if not value.startswith("triptych.")]
 
     def is_that_of(self, config: DictConfig) -> bool:
-        """Whether the configuration of a command names this run, with the same weights, device and trust."""
-        wanted = (config.run, config.checkpoint, config.device, config.trust)
-        return wanted == (str(self.folder), self.checkpoint, self.device, self.trusted)
+        """Whether the configuration of a command names this run, with the same weights, device, trust and ensemble."""
+        others = [str(one.folder) for one in self.others]
+        wanted = (config.run, config.checkpoint, config.device, config.trust, config.get("ensemble", others))
+        return wanted == (str(self.folder), self.checkpoint, self.device, self.trusted, others)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -162,7 +168,7 @@ class Run:
 
     @property
     def model(self) -> TranslationModel:
-        """The architecture with its trained weights, in evaluation mode."""
+        """The architecture with its trained weights, in evaluation mode; of an ensemble, that of this run."""
         return self.translator.model
 
     @property
@@ -226,6 +232,28 @@ class Run:
         whole = Attention(self.translator, self.folder.name, sources, targets, direction)
         heads = [ablate] if isinstance(ablate, str) else ablate
         return whole.without(*heads) if heads else whole
+
+
+def _listed(ensemble: Any) -> list[str | PathLike[str]]:
+    """Return the folders of an ensemble as a list.
+
+    Raises:
+        UserError: neither a folder nor a list of folders.
+    """
+    given = [ensemble] if isinstance(ensemble, str | PathLike) else ensemble
+    if given is None or isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise UserError(f"ensemble={ensemble} must be the folder of a run, or a list of them.")
+    listed = list(given)
+    if wrong := [one for one in listed if not isinstance(one, str | PathLike)]:
+        raise UserError(f"ensemble: {wrong[0]} is no folder of a run.")
+    return listed
+
+
+def _member(folder: str | PathLike[str], device: str | torch.device, trust: str | Sequence[str] | None) -> Run:
+    try:
+        return Run(folder, None, device, trust)
+    except UserError as error:
+        raise UserError(f"ensemble: {error}") from error
 
 
 def run_of(config: DictConfig, folder: str | None = None) -> Run:

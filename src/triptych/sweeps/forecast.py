@@ -51,8 +51,8 @@ class Estimate:
         utilisation: share of the peak that the time assumes, where it is not measured.
         devices: that train together.
         share_of_gpu: whether a model of the same kind has reached this share on a GPU.
-        evaluation_seconds: of validating, and of translating the validation and test sets, roughly. One device alone
-            translates.
+        validation_seconds: of validating during training, and of translating the validation set then, roughly.
+        translation_seconds: of translating after training, roughly. One device alone translates.
         jobs: arms of the sweep that would run at a time.
         trunk: hash of its training without the budget, if it shares its first steps with larger budgets.
         trunk_steps: how many those are.
@@ -75,7 +75,8 @@ class Estimate:
     utilisation: float
     devices: int
     share_of_gpu: bool
-    evaluation_seconds: float
+    validation_seconds: float
+    translation_seconds: float
     jobs: int = 1
     trunk: str | None = None
     trunk_steps: int = 0
@@ -200,7 +201,8 @@ def estimate(
         utilisation=utilisation,
         devices=run_config.processes,
         share_of_gpu=shares is not None,
-        evaluation_seconds=found.evaluation_seconds(config, steps, flops / seconds, search_rate),
+        validation_seconds=found.validation_seconds(config, steps, flops / seconds, search_rate),
+        translation_seconds=found.translation_seconds(config, search_rate),
     )
 
 

@@ -12,7 +12,7 @@ from triptych.sweeps.forecast import Estimate
 
 
 def figures(arms: Sequence[Estimate], price: float | None = None) -> pd.DataFrame:
-    """Return a row for each arm, and their sum, in plain units.
+    """Return a row for each arm in plain units. A price is that of training and evaluation.
 
     An arm that shares its training with one above costs only the disk of its own average. One that goes on from the
     trunk of a smaller budget costs the steps after it.
@@ -40,15 +40,19 @@ def figures(arms: Sequence[Estimate], price: float | None = None) -> pd.DataFram
                 "tokens": round(share * arm.tokens),
                 "flops": share * arm.flops,
                 "seconds": share * arm.seconds,
+                "evaluation_seconds": share * arm.validation_seconds + arm.translation_seconds,
                 "disk_bytes": arm.averaged + (0 if again else arm.disk),
                 "memory_bytes": arm.memory,
                 "tokens_per_second": arm.tokens / arm.seconds,
-                **({} if price is None else {"price": price * share * arm.seconds * arm.devices / 3600}),
                 "measured": arm.measured,
                 "shared": again,
             }
         )
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    if price is not None:
+        hours = (table["seconds"] + table["evaluation_seconds"]) / 3600
+        table["price"] = price * hours * [arm.devices for arm in arms]
+    return table
 
 
 def _own_share(arm: Estimate, arms: Sequence[Estimate]) -> float:
@@ -63,7 +67,8 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pai
     trained = {arm.training: arm for arm in arms}.values()
     assumed = [arm for arm in trained if not arm.measured]
     of = f"{most} {place} GPUs" if most > 1 and device else place
-    evaluation = sum(arm.evaluation_seconds for arm in trained) / sum(arm.seconds for arm in trained)
+    found = figures(arms)
+    evaluation = found["evaluation_seconds"].sum() / found["seconds"].sum()
     lines = [
         f"Times: training on {of}. Validating, and translating validation and test sets, adds about {evaluation:.0%}."
     ]
@@ -79,13 +84,13 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pai
         lines.append(f"{len(trained) - len(assumed)} of {len(trained)} times follow from the speed of {how}.")
     if assumed:
         shares = sorted({arm.utilisation for arm in assumed})
-        found = " to ".join(f"{share:.1%}" for share in sorted({shares[0], shares[-1]}))
+        reached = " to ".join(f"{share:.1%}" for share in sorted({shares[0], shares[-1]}))
         source = (
             ", which models of the same kinds reached on an H200" if all(arm.share_of_gpu for arm in assumed) else ""
         )
         hint = "." if device or pairs else "; --measure 20 trains each for 20 steps to know better."
         lines.append(
-            f"{len(assumed)} of {len(trained)} times, marked ~, assume {found} of a peak of "
+            f"{len(assumed)} of {len(trained)} times, marked ~, assume {reached} of a peak of "
             f"{arms[0].peak / 1e12:,.3g} TFLOP/s{source}{hint}"
         )
     if arms[0].jobs > 1:

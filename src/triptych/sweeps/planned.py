@@ -27,7 +27,7 @@ from triptych.data.pairs import TRAIN, VALIDATION
 from triptych.data.tokenizer import SRC_TAG, TGT_TAG
 from triptych.decoding.choices import TUNED
 from triptych.errors import UserError
-from triptych.evaluation.length_penalty import PENALTIES
+from triptych.evaluation.length_penalty import MOST_SENTENCES, PENALTIES
 from triptych.runs.identity import BUDGET, config_hash
 from triptych.sweeps.measure import activation_bytes_on_gpu
 from triptych.training.budget import pair_flops, total_steps
@@ -132,8 +132,9 @@ class PlannedTraining:
 
     @cached_property
     def gpu_activations(self) -> int:
-        """Bytes that a batch keeps for its backward pass on a GPU, one of the largest."""
-        lengths = min((self.stream.longest[rows] for rows in self.stream.largest()), key=np.max)
+        """Bytes that the batch with most padded tokens keeps for its backward pass on a GPU."""
+        batches = (self.stream.longest[rows] for rows in self.stream.largest())
+        lengths = max(batches, key=lambda pairs: len(pairs) * pairs.max(0).sum())
         return activation_bytes_on_gpu(self.without_values, self.loss, lengths, self.precision)
 
     def steps(self, config: DictConfig) -> int:
@@ -159,8 +160,8 @@ class PlannedTraining:
             flops += float(whole[rows].sum() - (0 if self.loss.autoencode(step / steps) > 0 else source[rows].sum()))
         return tokens, flops
 
-    def evaluation_seconds(self, config: DictConfig, steps: int, rate: float, search_rate: float) -> float:
-        """Return the seconds of validating, and of translating the validation set and, after training, the test sets.
+    def validation_seconds(self, config: DictConfig, steps: int, rate: float, search_rate: float) -> float:
+        """Return the seconds of validating during a training, and of translating the validation set then.
 
         Args:
             config: of the run.
@@ -169,13 +170,29 @@ class PlannedTraining:
             search_rate: FLOP/s of the device that translates.
         """
         times, every = steps // config.validation.every, config.validation.bleu_every
-        searched = (times // every if every else 0) * self.validation * config.validation.search.beam_size
-        if config.test:
-            tuned = len(PENALTIES) * self.validation if config.search.length_penalty == TUNED else 0
-            searched += (self.test + tuned) * config.search.beam_size
+        searched = (times // every if every else 0) * config.validation.search.beam_size
+        return self._forward_flops * self.validation * (times / rate + searched / search_rate)
+
+    def translation_seconds(self, config: DictConfig, search_rate: float) -> float:
+        """Return the seconds of translating after a training: the test sets, and to tune the length penalty.
+
+        With a tuned penalty the test sets are translated once more, with the penalty that all runs have in common.
+
+        Args:
+            config: of the run.
+            search_rate: FLOP/s of the device that translates.
+        """
+        if not config.test:
+            return 0.0
+        beam, tuned = config.search.beam_size, config.search.length_penalty == TUNED
+        tried = (len(PENALTIES) if beam > 1 else 1) * min(self.validation, MOST_SENTENCES) if tuned else 0
+        return self._forward_flops * beam * (tried + self.test * (2 if tuned else 1)) / search_rate
+
+    @cached_property
+    def _forward_flops(self) -> float:
+        """FLOPs of a forward pass of an average pair."""
         tokens = float((self.stream.lengths[:COUNTED_PAIRS] - 1).sum(1).mean())
-        forward = tokens * float(self.token_flops[0]) / FORWARDS_PER_TRAINING_STEP
-        return forward * (times * self.validation / rate + searched / search_rate)
+        return tokens * float(self.token_flops[0]) / FORWARDS_PER_TRAINING_STEP
 
 
 def plan_training(
@@ -235,7 +252,7 @@ def _from_lengths(
     if reference is not None:
         sizes = matched_sizes(config, reference, vocabulary, stream.lengths[:SAMPLED_PAIRS])
     model = build_without_values(resized(config.model, sizes), vocabulary)
-    validation, test = (_held_out(config.data.get(name), pairs, len(joined)) for name in (VALIDATION, "test"))
+    validation, test = (_held_out(config.data.get(name), pairs, joined) for name in (VALIDATION, "test"))
     return PlannedTraining(
         fingerprint=fingerprint,
         model=model,
@@ -249,15 +266,17 @@ def _from_lengths(
     )
 
 
-def _held_out(given: Any, pairs: int, forms: int) -> int:
-    """Return how many sentences a split has, of which the configuration gives the number, a share, or the files.
+def _held_out(given: Any, pairs: int, joined: Sequence[int]) -> int:
+    """Return how many pairs of average length a split has. The configuration tells their number, a share, or files.
 
     Args:
         given: value of ``data.validation`` or ``data.test``.
-        pairs: training pairs, of which it may be a share.
-        forms: numbers of lines that are joined; there is a test set for each.
+        pairs: lines of the training text, of which it may be a share.
+        joined: how many lines are joined to a pair; there is a test set for each number.
     """
     if isinstance(given, int | float):
-        return round(given * pairs) if given < 1 else int(given)
-    sets = 1 if given is None or isinstance(given, str) else len(given)
-    return SENTENCES * sets * forms
+        lines = round(given * pairs) if given < 1 else int(given)
+    else:
+        sets = 1 if given is None or isinstance(given, str) else len(given)
+        lines = SENTENCES * sets * len(joined)
+    return round(lines / float(np.mean(joined)))

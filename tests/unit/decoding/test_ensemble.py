@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from conftest import triptych
 from test_search import HashModel, make_search, next_log_probs
 
+from triptych.api import evaluate
 from triptych.contract.vocabulary import EOS
 from triptych.decoding.ensemble import Ensemble
 from triptych.errors import UserError
@@ -58,7 +60,9 @@ def test_three_architectures_together() -> None:
     for found, line in zip(together.translator.hypotheses(SOURCES, search), SOURCES, strict=True):
         (scored,) = together.translator.score_ids([together.tokenizer.encode([line], "src")[0]], [found[0].tokens])
         assert found[0].log_probability == pytest.approx(scored, rel=1e-4)
-    assert together.weights == "+".join([together.checkpoint, *(name.removeprefix("demo:") for name in OTHERS)])
+    names = "+".join(sorted(name.removeprefix("demo:") for name in OTHERS))
+    assert re.fullmatch(rf"{together.checkpoint}\+{re.escape(names)}\+[0-9a-f]{{6}}", together.weights)
+    assert load(FIRST, ensemble=OTHERS[::-1]).weights == together.weights
 
 
 @pytest.mark.parametrize("given", [OTHERS, OTHERS[0]])
@@ -86,10 +90,30 @@ def test_what_does_not_go_together(tiny_run: Path, tmp_path: Path) -> None:
     for wrong, said in (
         (str(tiny), "ensemble: the tokenizers "),
         (FIRST, "ensemble: a run is named twice"),
-        ("nowhere", "run=nowhere"),
+        ("nowhere", "ensemble: run=nowhere"),
     ):
         done = triptych("translate", f"run={FIRST}", f"ensemble=[{wrong}]", cwd=tmp_path, stdin="The cat.\n")
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
         assert done.stderr.startswith(f"triptych: {said}"), done.stderr
     with pytest.raises(UserError, match="an ensemble has several attentions"):
         load(FIRST, ensemble=OTHERS).attention(SOURCES[0])
+
+
+def test_the_python_api_scores_the_ensemble_that_is_named(tmp_path: Path) -> None:
+    """Not the model that is loaded; and a loaded ensemble stays one."""
+    alone, together = load(FIRST), load(FIRST, ensemble=OTHERS)
+    for name, lines in (("text.en", SOURCES), ("text.fr", together.translate(SOURCES))):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    files = {"input": tmp_path / "text.en", "reference": tmp_path / "text.fr"}
+    named = evaluate(alone, f"ensemble=[{','.join(OTHERS)}]", "metric=[bleu]", **files)
+    kept = evaluate(together, "metric=[bleu]", **files)
+    changed = evaluate(together, "checkpoint=best", "metric=[bleu]", **files)
+    assert named["checkpoint"] == kept["checkpoint"] == changed["checkpoint"] == together.weights
+    assert named["nats_per_sentence"] == pytest.approx(kept["nats_per_sentence"])
+    assert evaluate(alone, "metric=[bleu]", **files)["nats_per_sentence"] != kept["nats_per_sentence"]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, {"a": 1}, [3]])
+def test_what_is_no_ensemble(wrong: object) -> None:
+    with pytest.raises(UserError, match="ensemble"):
+        Run(FIRST, ensemble=wrong)

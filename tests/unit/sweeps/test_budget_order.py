@@ -58,7 +58,8 @@ def test_a_forecast_counts_a_trunk_once() -> None:
             utilisation=0.35,
             devices=1,
             share_of_gpu=False,
-            evaluation_seconds=0.0,
+            validation_seconds=0.0,
+            translation_seconds=0.0,
             trunk=trunk,
             trunk_steps=kept,
         )
