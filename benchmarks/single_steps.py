@@ -27,7 +27,9 @@ def take_single_steps(model: nn.Module) -> None:
             outputs.append(state[0])
         return torch.stack(outputs, 1), state
 
-    def run_packed(layer: RecurrentLayer, packed: PackedSequence) -> tuple[PackedSequence, Tensor | RecurrentState]:
+    def run_packed(
+        layer: RecurrentLayer, packed: PackedSequence, _: None = None
+    ) -> tuple[PackedSequence, Tensor | RecurrentState]:
         x, lengths = pad_packed_sequence(packed, batch_first=True)
         nothing = tuple(x.new_zeros(len(x), layer.rnn.hidden_size) for _ in range(layer.num_states))
         ways = [

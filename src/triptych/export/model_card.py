@@ -46,7 +46,7 @@ def model_card(result: Mapping[str, Any], checkpoint: str, precision: str) -> st
         *_scores(result.get("test", {}), precision),
         "## Licence",
         "",
-        "Not chosen yet: whoever shares this folder says here, and in the head of this page, on which terms. The terms "
+        "No licence is chosen yet. Whoever shares this folder names one here and in the head of this page. The terms "
         "of the training text may bind the model too.",
     ]
     return "\n".join(lines) + "\n"
