@@ -262,6 +262,27 @@ def made_once(path: Path) -> Iterator[bool]:
         yield not path.exists()
 
 
+@contextmanager
+def build_folder_once(folder: Path) -> Iterator[Path | None]:
+    """Yield an unfinished folder to fill, and rename it to ``folder`` when the block ends.
+
+    If the block raises, the unfinished folder stays, so that the next call can resume. Yield None if ``folder`` exists
+    already. Only one process builds the folder; another one waits until the first has finished, and then gets None.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = folder.with_name(f".{folder.name}")
+    with made_once(folder) as is_missing:
+        if not is_missing:
+            yield None
+            return
+        unfinished.mkdir(exist_ok=True)
+        with naming(folder):
+            yield unfinished
+        for journal in unfinished.glob("*.journal"):
+            journal.unlink()
+        unfinished.rename(folder)
+
+
 def _without_locks(path: Path) -> UserError:
     return UserError(
         f"{path.parent}: its file system keeps no locks, so two processes could write the same files; give an output=… "

@@ -14,6 +14,7 @@ from triptych.config import schema
 from triptych.config.composition import MULTIRUN, arms_of, compose_command, quoted, register_settings_of
 from triptych.config.explanations import explain, explained
 from triptych.config.hints import instead_of_option
+from triptych.config.keys import CONFIG
 from triptych.config.search_path import conf_dir, with_own_folders
 from triptych.errors import UserError
 
@@ -33,7 +34,7 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
     for one in rest:
         if one.startswith("-") and one not in MULTIRUN:
             raise UserError(f"{one} is no option of {command}; {instead_of_option(one)}")
-    configured = "train" if command in ("forecast", "dashboard") else command
+    configured = CONFIG.get(command, command)
     with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders, rest):
         yield rest
 

@@ -13,6 +13,7 @@ from triptych.files import require_current_folder
 COMMANDS = {
     "demo": "translate with three small trained models that come with triptych",
     "train": "train a model, translate the test sets, write result.json",
+    "prepare": "read the text of a run or a sweep, train its tokenizers and encode it",
     "forecast": "say what a run or a sweep will cost, before anything is trained",
     "evaluate": "translate and score a split or a text with a trained run, or score another system's output",
     "translate": "translate a text with a trained run: from a pipe, a prompt or a file",

@@ -9,7 +9,7 @@ from pathlib import Path
 from triptych.config.commented_yaml import read_commented
 from triptych.config.conf_folder import conf_dir
 
-CONFIG = {"forecast": "train", "dashboard": "train"}
+CONFIG = {"prepare": "train", "forecast": "train", "dashboard": "train"}
 """The configuration file of a command that has none of its own name."""
 GLOBAL = ("scale", "experiment", "arm")
 """Groups whose files set keys of the whole configuration."""

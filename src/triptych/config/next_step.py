@@ -28,7 +28,7 @@ def after_sweep(output: Path) -> list[str]:
 
 
 def after_forecast(arguments: Sequence[str]) -> list[str]:
-    """Train what was forecast."""
+    """Train what was forecast or prepared."""
     return _command("train", *arguments)
 
 

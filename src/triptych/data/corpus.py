@@ -7,18 +7,19 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from triptych.data import toy, toy_suites
+from triptych.data import tables, toy, toy_suites
+from triptych.data.cleaning import NO_CLEANING, Cleaning
 from triptych.data.contrast import SUITES, ContrastiveItem
 from triptych.data.directions import Directions
 from triptych.data.held_out import ranges_of_splits
 from triptych.data.joining import join_splits
 from triptych.data.pairs import TEST, TRAIN, VALIDATION, Pairs, Section
 from triptych.data.text_file import digest_lines
-from triptych.data.text_reader import Source, read_splits, test_sets
+from triptych.data.text_reader import Source, find_source, read_splits, test_sets
 from triptych.data.toy_made_up import zipf_vocabulary
 from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary
 from triptych.errors import UserError, require_at_least
@@ -212,7 +213,8 @@ class ToyZipfCorpus(ToyCorpus):
 class TextCorpus(Corpus):
     """Text files of one sentence per line: ``{dir}/{prefix}.{language}``, plain or with ``.gz`` appended.
 
-    Where a prefix stands, the two files themselves may stand in a list, the source first.
+    Where a prefix stands, the two files themselves may stand in a list, the source first; or a table (``tables.py``),
+    or a test set that sacreBLEU knows (``published_sets.py``).
 
     Args:
         name: name of the corpus.
@@ -226,6 +228,8 @@ class TextCorpus(Corpus):
         cache: root of the cache; the checked text is kept in its folder ``text``.
         max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
         directions: directions of training and validation, see ``Directions.of``; ``pivot`` likewise.
+        columns: of the source and the target in tables, see ``tables.find_table``.
+        clean: which training pairs are dropped; None for those with an empty side alone.
 
     Raises:
         UserError: the directions are malformed, a file is missing or is not UTF-8, the sides differ in length, a
@@ -247,16 +251,25 @@ class TextCorpus(Corpus):
         max_length_ratio: Factor | None,
         directions: Sequence[str] | None,
         pivot: str | None,
-        join: Sequence[int] | None = None,  # runs of version 0.2.0 lack the key
+        join: Sequence[int] | None = None,  # runs of version 0.2.0 lack this key and the following
+        columns: Sequence[str | int] | None = None,
+        clean: Cleaning | None = None,
     ) -> None:
         chosen = Directions.of(directions, src, tgt, pivot)
+        tables.check_columns(columns)
         sources = {TRAIN: train, VALIDATION: train if isinstance(validation, int | float) else validation}
         tests = [] if isinstance(test, int | float) else test
         for split, source in (*sources.items(), *((f"test[{i}]", one) for i, one in enumerate(tests))):
             _check_source(f"data.{split}", source, chosen)
         sources |= {TEST: train} if isinstance(test, int | float) else test_sets(test)
-        folders, ranges = (Path(dir).expanduser(), Path(cache).expanduser()), ranges_of_splits(validation, test, chosen)
-        splits, sections, report = read_splits(folders[0], sources, chosen, folders[1], ranges)
+        find = partial(find_source, Path(dir).expanduser(), columns=columns)
+        splits, sections, report = read_splits(
+            {name: partial(find, source) for name, source in sources.items()},
+            chosen,
+            Path(cache).expanduser(),
+            ranges_of_splits(validation, test, chosen),
+            clean or NO_CLEANING,
+        )
         super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 

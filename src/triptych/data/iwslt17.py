@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from triptych.data.corpus import Corpus
 from triptych.data.directions import Direction, Directions
+from triptych.data.pair_source import TextFormat
 from triptych.data.pairs import TRAIN, VALIDATION
 from triptych.data.text_file import read_lines
-from triptych.data.text_reader import TextFormat, read_splits, test_sets
+from triptych.data.text_reader import find_source, read_splits, test_sets
 from triptych.errors import UserError
 from triptych.ranges import Count, Factor
 
@@ -64,9 +66,8 @@ class Iwslt17(Corpus):
             split: [find_file(folder, str(name), directions.tested, language) for language in directions.tested]
             for split, name in names.items()
         }
-        splits, sections, report = read_splits(
-            folder, sources, directions, Path(cache).expanduser(), text_format=_FORMAT
-        )
+        finds = {split: partial(find_source, folder, source, text_format=_FORMAT) for split, source in sources.items()}
+        splits, sections, report = read_splits(finds, directions, Path(cache).expanduser())
         super().__init__("iwslt17", directions.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 

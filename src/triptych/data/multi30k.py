@@ -15,13 +15,14 @@ import hashlib
 import urllib.request
 import zlib
 from collections.abc import Sequence
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 
 from triptych.data.corpus import Corpus
 from triptych.data.directions import Directions
 from triptych.data.pairs import TRAIN, VALIDATION
-from triptych.data.text_reader import read_splits, test_sets
+from triptych.data.text_reader import find_source, read_splits, test_sets
 from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.ranges import Count, Factor
@@ -91,7 +92,8 @@ class Multi30k(Corpus):
             for name, prefix in prefixes.items():
                 for language in chosen.languages if name in (TRAIN, VALIDATION) else chosen.tested:
                     fetch(f"{url.rstrip('/')}/{prefix}.{language}.gz", folder / f"{prefix}.{language}.gz")
-        splits, sections, report = read_splits(folder, prefixes, chosen, Path(cache).expanduser())
+        finds = {name: partial(find_source, folder, prefix) for name, prefix in prefixes.items()}
+        splits, sections, report = read_splits(finds, chosen, Path(cache).expanduser())
         super().__init__("multi30k", chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 

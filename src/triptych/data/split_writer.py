@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
@@ -21,32 +20,11 @@ from triptych.data.pairs import Pairs
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
-from triptych.files import made_once, naming, replacing
+from triptych.files import replacing
 from triptych.stored import read_json
 
 FILE_PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
 """Extensions of the files of a split."""
-
-
-@contextmanager
-def build_folder_once(folder: Path) -> Iterator[Path | None]:
-    """Yield an unfinished folder to fill, and rename it to ``folder`` when the block ends.
-
-    If the block raises, the unfinished folder stays, so that the next call can resume. Yield None if ``folder`` exists
-    already. Only one process builds the folder; another one waits until the first has finished, and then gets None.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = folder.with_name(f".{folder.name}")
-    with made_once(folder) as is_missing:
-        if not is_missing:
-            yield None
-            return
-        unfinished.mkdir(exist_ok=True)
-        with naming(folder):
-            yield unfinished
-        for journal in unfinished.glob("*.journal"):
-            journal.unlink()
-        unfinished.rename(folder)
 
 
 def encode_split(

@@ -16,8 +16,9 @@ from triptych.contract.vocabulary import SIDES, LanguageTags
 from triptych.data.corpus import Corpus
 from triptych.data.pairs import TRAIN, Section
 from triptych.data.ragged_array import RaggedArray, take_slices
-from triptych.data.split_writer import build_folder_once, encode_split
+from triptych.data.split_writer import encode_split
 from triptych.data.tokenizer import Tokenizer
+from triptych.files import build_folder_once
 from triptych.stored import checksums, read_json, require_checksums
 
 _FORMAT = 3

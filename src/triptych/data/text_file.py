@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mmap
+import os
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -23,12 +24,17 @@ from triptych.errors import UserError
 
 _BLOCK_BYTES = 2**20
 """Number of bytes read from a file at a time."""
+_LINE_FEED = ord("\n")
 _BLOCK_LINES = 10_000
 """Number of stored lines decoded at a time."""
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path, strip: str | None = None) -> Iterator[str]:
     """Yield the stripped lines of a UTF-8 file, plain or gzip, without a byte order mark.
+
+    Args:
+        path: of the file.
+        strip: characters to strip from both ends; None for white space.
 
     Raises:
         UserError: the gzip file is broken, or bytes are not UTF-8 (the message gives the line number).
@@ -37,13 +43,13 @@ def read_lines(path: Path) -> Iterator[str]:
     for block in _read_blocks(path):
         whole, newline, rest = block.rpartition(b"\n")
         if newline:
-            lines = _decode(path, b"".join([*parts, whole]), number)
+            lines = _decode(path, b"".join([*parts, whole]), number, strip)
             number += len(lines)
             parts = []
             yield from lines
         parts.append(rest)
     if rest := b"".join(parts):
-        yield from _decode(path, rest, number)
+        yield from _decode(path, rest, number, strip)
 
 
 def _read_blocks(path: Path) -> Iterator[bytes]:
@@ -55,7 +61,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
             raise UserError(f"{path} is not a complete gzip file; download or compress it again.") from error
 
 
-def _decode(path: Path, text: bytes, number: int) -> list[str]:
+def _decode(path: Path, text: bytes, number: int, strip: str | None) -> list[str]:
     """Decode a block of lines. ``number`` is the number of lines before the block."""
     try:
         lines = text.decode().split("\n")
@@ -64,7 +70,7 @@ def _decode(path: Path, text: bytes, number: int) -> list[str]:
         raise UserError(f"{path}:{line} has bytes that are not UTF-8; convert the file to UTF-8.") from error
     if number == 0:
         lines[0] = lines[0].removeprefix("\ufeff")
-    return [line.strip() for line in lines]
+    return [line.strip(strip) for line in lines]
 
 
 class _LineSequence(Sequence[str]):
@@ -191,28 +197,39 @@ class LineWriter:
     """Write lines to disk for ``LineFile``. No line may contain a line feed.
 
     ``close`` writes two more files: the end of each line in bytes (``.ends.npy``) and the SHA-256 (``.sha256``).
+
+    Args:
+        path: of the file.
+        size: number of bytes of an earlier, interrupted writer to go on from.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, size: int = 0) -> None:
         self._path = path
-        self._file = path.open("wb")
-        self._digest = hashlib.sha256()
-        self._lengths: list[np.ndarray] = []
+        self._file = path.open("r+b" if size else "wb")
+        self._file.truncate(size)
+        self._file.seek(size)
 
     def add(self, lines: Sequence[str]) -> None:
         """Append lines."""
-        encoded = [f"{line}\n".encode() for line in lines]
-        text = b"".join(encoded)
-        self._file.write(text)
-        self._digest.update(text)
-        self._lengths.append(np.fromiter(map(len, encoded), np.int32, count=len(encoded)))
+        self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def flush(self) -> int:
+        """Bring all lines to the disk, and return the size of the file in bytes."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell()
 
     def close(self) -> None:
         """Finish the file; ``LineFile`` can open it from then on."""
         self._file.close()
-        lengths = np.concatenate(self._lengths or [np.empty(0, np.int32)])
-        np.save(self._path.with_suffix(".ends.npy"), np.cumsum(lengths, dtype=np.int64))
-        self._path.with_suffix(".sha256").write_text(self._digest.hexdigest())
+        digest, ends, size = hashlib.sha256(), [np.empty(0, np.int64)], 0
+        with self._path.open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):
+                digest.update(block)
+                ends.append(size + 1 + np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED))
+                size += len(block)
+        np.save(self._path.with_suffix(".ends.npy"), np.concatenate(ends))
+        self._path.with_suffix(".sha256").write_text(digest.hexdigest())
 
 
 def digest_lines(lines: Sequence[str]) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from omegaconf import DictConfig
 
 from triptych.data.directions import Direction
+from triptych.data.pair_source import FilePair
 from triptych.data.pairs import Pairs, Section
 from triptych.data.text_file import read_lines
-from triptych.data.text_reader import read_pairs
 from triptych.errors import UserError
 from triptych.evaluation.likelihood import sentence_nats
 from triptych.evaluation.mean_nats import mean_nats
@@ -54,7 +54,7 @@ def read_text(first: str, second: str) -> Pairs:
     Raises:
         UserError: bytes that are not UTF-8, different numbers of lines, or none.
     """
-    pairs = list(read_pairs((Path(first).expanduser(), Path(second).expanduser())))
+    pairs = list(FilePair(Path(first).expanduser(), Path(second).expanduser()))
     if not pairs:
         raise UserError(f"{first} and {second} have no lines; give files with at least one.")
     return Pairs(*(list(side) for side in zip(*pairs, strict=True)))

@@ -25,6 +25,15 @@ LATER_KEYS: Mapping[str, Any] = {
     "search.min_length": 0,
     "validation.search.min_length": 0,
     "batch.per_step": None,
+    "data.columns": None,
+    "data.clean": {
+        "_target_": "triptych.data.cleaning.Cleaning",
+        "duplicates": False,
+        "identical": False,
+        "words": None,
+        "ratio": None,
+        "languages": False,
+    },
 }
 """Keys that came after runs had been identified without them, and the value of each that changes nothing. With it the
 key is left out, so that those runs keep their hashes."""

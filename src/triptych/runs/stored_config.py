@@ -10,6 +10,7 @@ that say what is fetched from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -27,8 +28,8 @@ BUILT = ("model", "data", "search", "metric")
 
 TARGET = "_target_"
 """Key whose value says what is built."""
-FETCHED = {"data": "url", "metric": "model"}
-"""By group, the key whose value says what is fetched: text, or a metric's model, which may hold code."""
+FETCHED = {"data": ("url", "path"), "metric": ("model",)}
+"""By group, the keys whose values say what is fetched: text, or a metric's model, which may hold code."""
 
 
 def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> DictConfig:
@@ -88,22 +89,22 @@ def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str
                 f"run={folder.path} would run code that is not triptych's: {key}={target}. If you trust it, add "
                 f"trust={target.split('.')[0]}."
             )
-    if (name := FETCHED.get(group)) is None:
-        return
-    known = {value for file in files for _, value in values_in(file, group, name)}
-    for key, value in values_in(part, group, name):
-        if value not in known and value not in trust:
-            raise UserError(
-                f"run={folder.path} would fetch what triptych's own configuration does not name: {key}={value}. If you "
-                f"trust it, add trust={value}."
-            )
+    for name in FETCHED.get(group, ()):
+        known = {value for file in files for _, value in values_in(file, group, name)}
+        for key, value in values_in(part, group, name):
+            if value not in known and value not in trust and not Path(value).expanduser().is_dir():
+                raise UserError(
+                    f"run={folder.path} would fetch what triptych's own configuration does not name: {key}={value}. If "
+                    f"you trust it, add trust={value}."
+                )
 
 
 def vouched_for(config: DictConfig) -> list[str]:
     """Return what a configuration builds from and fetches: whoever made it trusts that in other configurations too."""
     parts: Any = OmegaConf.to_container(config)
     found = [value for group in BUILT for _, value in values_in(parts.get(group), group, TARGET)]
-    return found + [value for group, name in FETCHED.items() for _, value in values_in(parts.get(group), group, name)]
+    fetched = [(group, name) for group, names in FETCHED.items() for name in names]
+    return found + [value for group, name in fetched for _, value in values_in(parts.get(group), group, name)]
 
 
 def values_in(part: Any, key: str, name: str) -> Iterator[tuple[str, str]]:

@@ -86,6 +86,19 @@ class TrainingParts:
         ]
 
 
+def prepare_text(config: DictConfig, corpus: Corpus) -> tuple[Tokenizer, dict[str, Store]]:
+    """Train the tokenizer of a run and encode its text, unless the cache holds them; return the ids of each split.
+
+    Raises:
+        UserError: a cache that cannot be made, or a tokenizer that does not go with the text.
+    """
+    cache = Path(config.cache).expanduser()
+    if not cache.exists():
+        require_folder(cache, "cache")
+    tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
+    return tokenizer, store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
+
+
 def build_parts(
     config: DictConfig, corpus: Corpus, reference: Mapping[str, Any] | None, *, workers: int | None = None
 ) -> TrainingParts:
@@ -100,11 +113,7 @@ def build_parts(
     Raises:
         UserError: a cache that cannot be made, or parts that do not go together.
     """
-    cache = Path(config.cache).expanduser()
-    if not cache.exists():
-        require_folder(cache, "cache")
-    tokenizer = instantiate(config.tokenizer).fit(corpus, cache)
-    stores = store.prepare(corpus, tokenizer, cache, corpus.max_length, corpus.max_length_ratio)
+    tokenizer, stores = prepare_text(config, corpus)
     sizes: dict[str, int] = {}
     if reference is not None:
         lengths = stores[TRAIN].lengths
@@ -124,7 +133,7 @@ def build_parts(
         budget=partial(
             total_steps, **config.budget, times=multiple(config, BUDGET_TIMES), model=model, autoencode=loss.autoencode
         ),
-        cache=cache,
+        cache=Path(config.cache).expanduser(),
     )
     module = build_module(config, model, loss, data.total_steps, tokenizer.fingerprint)
     return TrainingParts(corpus, tokenizer, stores, sizes, model, loss, data, module)

@@ -131,7 +131,7 @@ def test_unequal_line_counts_name_both_files(folder: Path) -> None:
 def test_checked_text_is_kept_until_a_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load(folder)
     with monkeypatch.context() as patched:
-        patched.setattr("triptych.data.text_reader.read_pairs", None)
+        patched.setattr("triptych.data.pair_source.FilePair.__iter__", None)
         again = load(folder)
     assert (again.fingerprint, again.report) == (first.fingerprint, first.report)
     write(folder, train_en="a\nb\nz\n")

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from triptych.data import text_reader, tokenizer
+from triptych.data import tokenizer
 from triptych.data.corpus import TextCorpus
+from triptych.data.pair_source import FilePair
 from triptych.files import made_once
 
 RANKS = 4
@@ -20,7 +21,7 @@ RANKS = 4
 @pytest.fixture
 def times(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How often text was read and a tokenizer trained, each slowly."""
-    found = {"read_pairs": 0, "train_model": 0}
+    found = {"__iter__": 0, "train_model": 0}
 
     def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any, **options: Any) -> Any:
@@ -30,8 +31,8 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
         return call
 
-    for module, name in ((text_reader, "read_pairs"), (tokenizer, "train_model")):
-        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
+    for place, name in ((FilePair, "__iter__"), (tokenizer, "train_model")):
+        monkeypatch.setattr(place, name, counted(name, getattr(place, name)))
     return found
 
 
@@ -68,7 +69,7 @@ def test_several_ranks_read_each_file_and_train_the_tokenizer_once(tmp_path: Pat
     with ThreadPoolExecutor(RANKS) as ranks:
         texts = [*ranks.map(lambda _: corpus(tmp_path), range(RANKS))]
         trained = [*ranks.map(lambda text: trainer.fit(text, tmp_path / "cache"), texts)]
-    assert times == {"read_pairs": 2, "train_model": 1}
+    assert times == {"__iter__": 2, "train_model": 1}
     assert len({one.fingerprint for one in trained}) == 1
 
 

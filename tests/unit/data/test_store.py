@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.contract.vocabulary import SIDES
-from triptych.data import encoding, split_writer
+from triptych.data import encoding
 from triptych.data.corpus import Corpus, Pairs, ToyCorpus
 from triptych.data.ragged_array import RaggedArray
 from triptych.data.store import Store, prepare
 from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.errors import UserError
+from triptych.files import build_folder_once
 
 TRAIN = Pairs(["a b", "a b c d e f g h", "a", "b c d", "c"], ["A B", "A", "A B C D E", "B C D", "C"])
 TEST = Pairs(["a b c d e f g h", "", "h"], ["A", "B", ""])
@@ -157,7 +158,7 @@ def test_of_two_processes_one_builds_and_the_other_waits(corpus: Corpus, tokeniz
     order = []
 
     def build(name: str) -> None:
-        with split_writer.build_folder_once(folder) as unfinished:
+        with build_folder_once(folder) as unfinished:
             if unfinished is not None:
                 entered.set()
                 time.sleep(0.2)

@@ -1,0 +1,148 @@
+"""Checked text in the cache: the pairs of a source, cleaned, as two files of lines.
+
+Writing is resumed after an interruption. A journal beside the files records how many pairs have been read and how large
+the files were then; a call that was interrupted reads the source again, and writes from there on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TypedDict
+
+from triptych.contract.vocabulary import SIDES
+from triptych.data.cleaning import NO_CLEANING, Cleaning
+from triptych.data.directions import Direction
+from triptych.data.held_out import HashRange
+from triptych.data.pair_source import PairSource
+from triptych.data.pairs import Pairs
+from triptych.data.text_file import LineFile, LineWriter
+from triptych.errors import UserError
+from triptych.files import build_folder_once, replacing
+from triptych.stored import checksums, read_json, require_checksums
+
+logger = logging.getLogger(__name__)
+
+_FORMAT = 3
+"""Version of the checked text in the cache; a new version makes every source be read and checked again."""
+_REMEDY = "delete the folder that it is in: it is made again"
+_BLOCK_PAIRS = 10_000
+"""Number of pairs that are checked and written at a time."""
+_BLOCKS_PER_RECORD = 100
+"""Number of blocks between two records in the journal."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which pairs of a source are kept.
+
+    Attributes:
+        direction: languages of both sides.
+        drop_empty: whether to drop pairs with an empty side.
+        cleaning: what else to drop.
+        part_of: range of hashes that pairs must be in; None for all pairs.
+    """
+
+    direction: Direction
+    drop_empty: bool
+    cleaning: Cleaning = NO_CLEANING
+    part_of: HashRange | None = None
+
+    def key_of(self, source: PairSource) -> str:
+        """Return 16 hexadecimal digits that change when other pairs are kept."""
+        part = [self.part_of.low, self.part_of.high] if self.part_of else []
+        identity = [_FORMAT, source.identity, self.drop_empty, self.cleaning.identity(self.direction), part]
+        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+
+
+class Counts(TypedDict):
+    """What was read.
+
+    Attributes:
+        total: number of pairs read.
+        empty: number of pairs with an empty side.
+        dropped: number of pairs dropped by cleaning, by reason.
+    """
+
+    total: int
+    empty: int
+    dropped: dict[str, int]
+
+
+class _Stored(Counts):
+    files: dict[str, list[int]]
+
+
+class _Progress(Counts):
+    sizes: list[int]
+
+
+def read_text(source: PairSource, cache: Path, selection: Selection) -> tuple[Pairs, Counts]:
+    """Return the kept pairs of a source and what was read, from the cache if the source has not changed.
+
+    Raises:
+        UserError: as the source and the cleaning, or a file in the cache is damaged.
+    """
+    folder = cache / "text" / selection.key_of(source)
+    with build_folder_once(folder) as unfinished:
+        if unfinished:
+            try:
+                _write(unfinished, source, selection)
+            except UserError:  # the source cannot be read to its end
+                shutil.rmtree(unfinished)
+                raise
+    counts: _Stored = read_json(folder / "counts.json", _Stored, _REMEDY)
+    require_checksums(folder, counts["files"], _REMEDY)
+    return Pairs(*(LineFile(folder / f"{side}.txt") for side in SIDES)), counts
+
+
+def _write(folder: Path, source: PairSource, selection: Selection) -> None:
+    journal = folder / "text.journal"
+    progress = _load_progress(folder, journal)
+    writers = [LineWriter(folder / f"{side}.txt", size) for side, size in zip(SIDES, progress["sizes"], strict=True)]
+    cleaner = selection.cleaning.start(selection.direction)
+    cleaner.dropped |= progress["dropped"]
+    part_of = selection.part_of
+    blocks = _blocks(pair for pair in source if part_of is None or part_of.has(pair[0]))
+    for number, block in enumerate(blocks, start=1):
+        filled = [pair for pair in block if all(pair)]
+        if number * _BLOCK_PAIRS <= progress["total"]:
+            cleaner.skip(filled)
+            continue
+        progress["total"] += len(block)
+        progress["empty"] += len(block) - len(filled)
+        kept = cleaner.clean(filled if selection.drop_empty else block)
+        for writer, side in zip(writers, zip(*kept, strict=True), strict=False):
+            writer.add(side)
+        if number % _BLOCKS_PER_RECORD == 0:
+            progress |= {"sizes": [writer.flush() for writer in writers], "dropped": cleaner.dropped}
+            with replacing(journal) as temporary:
+                temporary.write_text(json.dumps(progress))
+            logger.info("%s pairs read from %s", f"{progress['total']:,}", source.name)
+    for writer in writers:
+        writer.close()
+    counts = {"total": progress["total"], "empty": progress["empty"], "dropped": cleaner.dropped}
+    journal.unlink(missing_ok=True)  # no part of what the checksums are of
+    (folder / "counts.json").write_text(json.dumps(counts | {"files": checksums(folder)}))
+
+
+def _load_progress(folder: Path, journal: Path) -> _Progress:
+    """Load the journal, or begin if there is none, if it is damaged, or if the files are shorter than it says."""
+    with suppress(OSError, UserError):
+        progress: _Progress = read_json(journal, _Progress, "delete it")
+        sizes = [(folder / f"{side}.txt").stat().st_size for side in SIDES]
+        if all(size >= recorded for size, recorded in zip(sizes, progress["sizes"], strict=True)):
+            return progress
+    return {"total": 0, "empty": 0, "dropped": {}, "sizes": [0] * len(SIDES)}
+
+
+def _blocks(pairs: Iterator[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    while block := list(islice(pairs, _BLOCK_PAIRS)):
+        yield block

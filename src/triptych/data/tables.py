@@ -1,0 +1,188 @@
+"""Sentence pairs in tables: TSV files, plain or gzip, and Parquet files, one pair a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from triptych.data.directions import Direction
+from triptych.data.pair_source import PairSource, file_identity
+from triptych.data.text_file import read_lines
+from triptych.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENDINGS = (".tsv", ".tsv.gz", ".parquet")
+"""How the names of tables end."""
+_ROWS = 10_000
+"""Rows of a Parquet file that are read at a time."""
+
+Columns = Sequence[str | int]
+"""Column of the source and that of the target, each by its name or by its number, which counts from 1."""
+
+
+def is_table(source: str) -> bool:
+    """Whether a file is a table, by its name."""
+    return source.endswith(ENDINGS)
+
+
+def check_columns(columns: Any) -> None:
+    """Check ``data.columns``.
+
+    Raises:
+        UserError: it is neither null nor two different names or numbers.
+    """
+    listed = isinstance(columns, Sequence) and not isinstance(columns, str)
+    if columns is None or (
+        listed
+        and len(set(columns)) == len(columns) == 2
+        and all(isinstance(one, str) or (isinstance(one, int) and one >= 1) for one in columns)
+    ):
+        return
+    shown = f"[{','.join(map(str, columns))}]" if listed else columns
+    raise UserError(
+        f"data.columns={shown} must be the columns of source and target, by name or by number from 1, such as [en,fr] "
+        "or [1,2]."
+    )
+
+
+def find_table(folder: Path, source: str, columns: Columns | None, direction: Direction) -> TableRows:
+    """Return a table, or several as one, such as ``train-*.parquet``, in the order of their names.
+
+    Args:
+        folder: where the files are.
+        source: name of the file or files.
+        columns: of both sides; None for those that are named as the languages or, in a TSV file, the first two.
+        direction: languages of both sides.
+
+    Raises:
+        UserError: there is no such file.
+    """
+    found = sorted(folder.glob(source)) if "*" in source else [folder / Path(source).expanduser()]
+    if not found or not all(file.is_file() for file in found):
+        raise UserError(f"data: there is no table '{found[0] if found else folder / source}'; give one below data.dir.")
+    if columns is None:
+        columns = direction if source.endswith(".parquet") else (1, 2)
+    return TableRows(tuple(found), tuple(columns))
+
+
+@dataclass(frozen=True)
+class TableRows(PairSource):
+    """Rows of one or more files with the same columns.
+
+    In a TSV file, values stand between tabs, as they are: quotation marks are text. If columns are given by name, its
+    first line has the names. If they are given by number, all lines are pairs.
+
+    Attributes:
+        files: the files, all of one kind.
+        columns: of both sides. In a Parquet file, ``translation.en`` is the field ``en`` of the column ``translation``.
+    """
+
+    files: tuple[Path, ...]
+    columns: tuple[str | int, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the file, or of the first and the number of the others."""
+        others = len(self.files) - 1
+        return self.files[0].name + (f" and {others} more" if others else "")
+
+    @property
+    def identity(self) -> Sequence[Any]:
+        """The columns, and the identities of the files."""
+        return ["table", [*self.columns], *map(file_identity, self.files)]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of all rows. What is missing in a row is an empty sentence.
+
+        Raises:
+            UserError: a file lacks a column, a line of a TSV file lacks one, or a file is damaged.
+        """
+        for file in self.files:
+            yield from _read_parquet(file, self.columns) if file.suffix == ".parquet" else _read_tsv(file, self.columns)
+
+
+def _read_tsv(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
+    lines = enumerate(read_lines(file, strip="\r"), start=1)
+    places = _places(file, next(lines, (1, ""))[1].split("\t"), columns) if _named(columns) else columns
+    src, tgt = (int(place) - 1 for place in places)
+    for number, line in lines:
+        fields = line.split("\t")
+        if len(fields) <= max(src, tgt):
+            raise UserError(
+                f"{file}:{number} has {len(fields)} columns, and column {max(src, tgt) + 1} is asked for; give the "
+                "columns of source and target: data.columns=[1,2]."
+            )
+        yield fields[src].strip(), fields[tgt].strip()
+
+
+def _named(columns: Columns) -> bool:
+    return any(isinstance(column, str) for column in columns)
+
+
+def _places(file: Path, names: Sequence[str], columns: Columns) -> list[int]:
+    """Return the number of each column, counted from 1.
+
+    Raises:
+        UserError: no column has the name, or there are fewer columns.
+    """
+    places = [
+        (names.index(column) + 1 if column in names else 0) if isinstance(column, str) else column for column in columns
+    ]
+    for column, place in zip(columns, places, strict=True):
+        if not 1 <= place <= len(names):
+            raise UserError(
+                f"{file} has no column {column}; it has {', '.join(names)}. Give the columns of source and target: "
+                "data.columns=[SOURCE,TARGET]."
+            )
+    return places
+
+
+def _read_parquet(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UserError(f"{file} is a Parquet file, and pyarrow is not installed; pip install pyarrow.") from error
+    try:
+        with parquet.ParquetFile(file) as opened:
+            names = [field.name for field in _leaves(opened.schema_arrow)]
+            chosen = [names[place - 1] for place in _places(file, names, columns)]
+            for batch in opened.iter_batches(_ROWS, columns=chosen):
+                flat = pa.Table.from_batches([batch])
+                while any(pa.types.is_struct(field.type) for field in flat.schema):
+                    flat = flat.flatten()
+                for src, tgt in zip(*(flat[name].to_pylist() for name in chosen), strict=True):
+                    yield as_sentence(src, file), as_sentence(tgt, file)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UserError(f"{file} is no complete Parquet file ({error}); get it again.") from error
+
+
+def _leaves(fields: Any, prefix: str = "") -> Iterator[pa.Field]:
+    """Yield the columns of a schema; a column of several fields is each of them, ``COLUMN.FIELD``."""
+    import pyarrow as pa
+
+    for field in fields:
+        named = field.with_name(f"{prefix}{field.name}")
+        if pa.types.is_struct(field.type):
+            yield from _leaves([field.type.field(i) for i in range(field.type.num_fields)], f"{named.name}.")
+        else:
+            yield named
+
+
+def as_sentence(value: Any, source: object) -> str:
+    """Return a value of a table as a sentence: on one line, without white space around it; nothing is no text.
+
+    Raises:
+        UserError: the value is no text.
+    """
+    if not isinstance(value, str | None):
+        raise UserError(
+            f"{source}: a column has {value!r}, which is no text; give the columns of source and target: data.columns="
+            "[SOURCE,TARGET]."
+        )
+    return re.sub(r"\s*[\r\n]\s*", " ", (value or "").strip())

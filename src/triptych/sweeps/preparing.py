@@ -1,0 +1,55 @@
+"""Text, tokenizers and ids of the arms of a sweep, made before any of them trains: `triptych prepare`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from triptych.config.composition import arms_of
+from triptych.errors import UserError
+from triptych.files import require_folder
+from triptych.sweeps.sweep import refuse_mistakes
+from triptych.training.build import prepare_text
+
+logger = logging.getLogger(__name__)
+
+
+def prepare_arms(overrides: Sequence[str]) -> None:
+    """Read the text of each arm, train its tokenizer and encode the text, unless the cache holds them.
+
+    What is read and made is logged, once for arms that share it.
+
+    Args:
+        overrides: of ``triptych train``, for one run or for a sweep.
+
+    Raises:
+        UserError: whatever training would refuse.
+    """
+    found = arms_of("train", [*overrides, "-m"])
+    assert found is not None
+    if not found[1]:
+        raise UserError("this sweeper chooses its arms as it goes along; prepare one of them.")
+    said: set[str] = set()
+    for run_config in refuse_mistakes(found[1]):
+        for line in _prepare(run_config.config):
+            if line not in said:
+                logger.info(line)
+            said.add(line)
+
+
+def _prepare(config: DictConfig) -> list[str]:
+    """Prepare what a run trains on, and describe it, a line each."""
+    cache = Path(config.cache).expanduser()
+    require_folder(cache, "cache")
+    corpus = instantiate(config.data)
+    tokenizer, stores = prepare_text(config, corpus)
+    tokens = sum(int(store.lengths.sum()) for store in stores.values())
+    pairs = sum(len(store) for store in stores.values())
+    return [
+        *corpus.report,
+        f"{tokenizer.name}, {corpus.name}: {pairs:,} pairs, {tokens:,} tokens, in {cache}",
+    ]

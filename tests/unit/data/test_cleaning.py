@@ -1,0 +1,148 @@
+"""Cleaning: what each step drops, its counts, and that an interruption changes nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.data.test_corpus import load, texts, write
+from triptych.data import checked_text
+from triptych.data.checked_text import Selection, read_text
+from triptych.data.cleaning import NO_CLEANING, Cleaning
+from triptych.data.pair_source import PairSource
+from triptych.data.seen_hashes import SeenHashes
+from triptych.errors import UserError
+
+
+def cleaning(**changes: Any) -> Cleaning:
+    nothing = {"duplicates": False, "identical": False, "words": None, "ratio": None, "languages": False}
+    return Cleaning(**{**nothing, **changes})
+
+
+PAIRS = [
+    ("a b", "A B"),
+    ("same", "same"),
+    ("a b", "A B"),
+    ("a b", "A"),
+    ("one two three four", "eins"),
+    ("a b", "A B"),
+    ("w " * 9, "W " * 9),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "dropped"),
+    [
+        ({"duplicates": True}, {"that stood before": [2, 5]}),
+        ({"identical": True}, {"with equal sides": [1]}),
+        ({"words": 3}, {"of more than 3 words a side": [4, 6]}),
+        ({"ratio": 3}, {"with more than 3 words for one": [4]}),
+        ({"ratio": 1.5, "duplicates": True}, {"that stood before": [2, 5], "with more than 1.5 words for one": [3, 4]}),
+    ],
+)
+def test_each_step(steps: dict[str, Any], dropped: dict[str, list[int]]) -> None:
+    cleaner = cleaning(**steps).start(("en", "de"))
+    gone = set(itertools.chain.from_iterable(dropped.values()))
+    assert cleaner.clean(PAIRS[:3]) + cleaner.clean(PAIRS[3:]) == [
+        pair for i, pair in enumerate(PAIRS) if i not in gone
+    ]
+    assert cleaner.dropped == {reason: len(pairs) for reason, pairs in dropped.items()}
+
+
+def test_languages() -> None:
+    pairs = [
+        ("The cat sleeps on the old table in the kitchen.", "Le chat dort sur la vieille table de la cuisine."),
+        ("The cat sleeps on the old table in the kitchen.", "The cat sleeps on the old table in the kitchen."),
+        ("Le chat dort sur la vieille table de la cuisine.", "The cat sleeps on the old table in the kitchen."),
+    ]
+    assert cleaning(languages=True).start(("en", "fr")).clean(pairs) == pairs[:1]
+    with pytest.raises(UserError, match="py3langid does not know 'sov'; leave it false"):
+        cleaning(languages=True).start(("en", "sov"))
+
+
+@given(st.lists(st.lists(st.integers(0, 40), max_size=12), max_size=8))
+def test_seen_hashes_are_a_set(blocks: list[list[int]]) -> None:
+    seen, known = SeenHashes(), set[int]()
+    for block in blocks:
+        expected = []
+        for value in block:
+            expected.append(value not in known)
+            known.add(value)
+        assert seen.add(np.array(block, np.uint64)).tolist() == expected
+
+
+def test_training_alone_is_cleaned(tmp_path: Path) -> None:
+    for split in ("train", "val", "test"):
+        write(tmp_path, **{f"{split}_en": "a\nb\na\n\n", f"{split}_fr": "A\nb\nA\nX\n"})
+    corpus = load(tmp_path, clean=cleaning(duplicates=True, identical=True))
+    assert texts(corpus, "train") == (["a"], ["A"])
+    assert texts(corpus, "validation")[0] == texts(corpus, "test")[0] == ["a", "b", "a", ""]
+    assert corpus.report[:4] == [
+        "train: 4 pairs read from train.en and train.fr",
+        "train: 1 pairs with an empty line dropped",
+        "train: 1 pairs that stood before dropped",
+        "train: 1 pairs with equal sides dropped",
+    ]
+    assert texts(load(tmp_path), "train")[0] == ["a", "b", "a"], "the cache keeps both apart"
+
+
+class Numbers(PairSource):
+    """Pairs of numbers; raises before pair ``fails_at``."""
+
+    name = "numbers"
+    identity = ("numbers",)
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self._fails_at = fails_at
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for i in range(100):
+            if i == self._fails_at:
+                raise KeyboardInterrupt
+            yield str(i % 60), "" if i % 7 == 0 else str(i % 40)
+
+
+@pytest.mark.parametrize("clean", [NO_CLEANING, cleaning(duplicates=True, identical=True)])
+@pytest.mark.parametrize("fails_at", [0, 5, 19, 20, 21, 47, 99])
+def test_an_interruption_changes_nothing(
+    clean: Cleaning, fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checked_text, "_BLOCK_PAIRS", 5)
+    monkeypatch.setattr(checked_text, "_BLOCKS_PER_RECORD", 2)
+    selection = Selection(("en", "fr"), drop_empty=True, cleaning=clean)
+    expected = read_text(Numbers(), tmp_path / "whole", selection)
+    with pytest.raises(KeyboardInterrupt):
+        read_text(Numbers(fails_at), tmp_path / "cut", selection)
+    journals = [*tmp_path.glob("cut/text/.*/text.journal")]
+    assert len(journals) == (fails_at >= 10)
+    again = read_text(Numbers(), tmp_path / "cut", selection)
+    for found, whole in zip(again[0], expected[0], strict=True):
+        assert (list(found), found.digest) == (list(whole), whole.digest)
+    assert {key: again[1][key] for key in ("total", "empty", "dropped")} == {
+        key: expected[1][key] for key in ("total", "empty", "dropped")
+    }
+    assert not [*tmp_path.rglob("*.journal")]
+
+
+@pytest.mark.parametrize("damage", ["{", '{"total": 20}', None])
+def test_a_damaged_journal_begins_anew(damage: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked_text, "_BLOCK_PAIRS", 5)
+    monkeypatch.setattr(checked_text, "_BLOCKS_PER_RECORD", 2)
+    selection = Selection(("en", "fr"), drop_empty=False)
+    with pytest.raises(KeyboardInterrupt):
+        read_text(Numbers(50), tmp_path, selection)
+    (journal,) = tmp_path.glob("text/.*/text.journal")
+    if damage is None:
+        (journal.parent / "tgt.txt").write_text("")
+    else:
+        journal.write_text(damage)
+    pairs, counts = read_text(Numbers(), tmp_path, selection)
+    assert [*zip(*pairs, strict=True)] == [*Numbers()]
+    assert counts["total"] == 100

@@ -1,0 +1,122 @@
+"""A data set in the format of the Hugging Face Hub, from a local folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hub import write_data_set
+from tests.unit.data.test_corpus import texts
+from triptych.data.cleaning import Cleaning
+from triptych.data.huggingface import HuggingFaceCorpus
+from triptych.data.wmt14 import Wmt14
+from triptych.errors import UserError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pairs = [(f"a {i}", f"A {i}") for i in range(10)]
+    splits = {"train": [*pairs, ("", "B"), ("a 1", "A 1")], "validation": pairs[:3], "test": [("c\nc", "C"), ("", "D")]}
+    write_data_set(tmp_path / "wmt", "fr-en", ("en", "fr"), splits, shards=3)
+    return tmp_path
+
+
+def load(folder: Path, **changes: Any) -> HuggingFaceCorpus:
+    settings: dict[str, Any] = {
+        "name": "wmt14",
+        "path": str(folder / "wmt"),
+        "subset": "fr-en",
+        "revision": None,
+        "src": "en",
+        "tgt": "fr",
+        "columns": ["translation.en", "translation.fr"],
+        "train": "train",
+        "validation": "validation",
+        "test": ["test"],
+        "cache": str(folder / "cache"),
+        "clean": None,
+        "max_length": 100,
+        "max_length_ratio": None,
+        "join": None,
+    }
+    return HuggingFaceCorpus(**{**settings, **changes})
+
+
+def test_splits(folder: Path) -> None:
+    corpus = load(folder)
+    assert texts(corpus, "train") == (
+        [*(f"a {i}" for i in range(10)), "a 1"],
+        [*(f"A {i}" for i in range(10)), "A 1"],
+    )
+    assert texts(corpus, "test") == (["c c", ""], ["C", "D"])
+    assert corpus.report[0] == f"train: 12 pairs read from {folder / 'wmt'}, train"
+    assert load(folder).fingerprint == corpus.fingerprint
+    back = load(folder, src="fr", tgt="en", columns=["translation.fr", "translation.en"])
+    assert texts(back, "validation") == (["A 0", "A 1", "A 2"], ["a 0", "a 1", "a 2"])
+
+
+def test_slices_and_cleaning(folder: Path) -> None:
+    cleaning = Cleaning(duplicates=True, identical=False, words=None, ratio=None, languages=False)
+    corpus = load(folder, train="train[5:]", validation="train[:2]", test=[], clean=cleaning)
+    assert texts(corpus, "train")[0] == ["a 5", "a 6", "a 7", "a 8", "a 9", "a 1"]
+    assert texts(corpus, "validation")[0] == ["a 0", "a 1"]
+    assert texts(load(folder, clean=cleaning), "train")[0] == [f"a {i}" for i in range(10)]
+
+
+def test_checked_text_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load(folder)
+    monkeypatch.setattr("triptych.data.huggingface._Rows.__iter__", None)
+    assert load(folder).fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"columns": ["translation.en", "de"]}, r"must be two of the columns of .*wmt: translation.en, translation.fr"),
+        ({"columns": ["translation.en"]}, r"data.columns=\[translation.en\] must be two of the columns"),
+        ({"train": "training"}, "split training of .*wmt cannot be loaded .* check data.path, data.subset"),
+        ({"subset": "de-en"}, "split train of .*wmt cannot be loaded"),
+        ({"validation": "train[:0]"}, "corresponds to no data"),
+    ],
+)
+def test_what_is_not_there(folder: Path, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        load(folder, **changes)
+
+
+def load_wmt14(folder: Path, **changes: Any) -> Wmt14:
+    settings: dict[str, Any] = {
+        "src": "en",
+        "tgt": "fr",
+        "dir": None,
+        "path": str(folder / "wmt"),
+        "validation": "val",
+        "test": ["test"],
+        "cache": str(folder / "cache"),
+        "max_length": 100,
+        "max_length_ratio": None,
+        "join": None,
+        "clean": None,
+    }
+    return Wmt14(**{**settings, **changes})
+
+
+def test_wmt14_from_the_hub_or_from_files(folder: Path) -> None:
+    corpus = load_wmt14(folder)
+    assert (corpus.name, corpus.test_names) == ("wmt14", ["test"])
+    assert texts(corpus, "validation") == (["a 0", "a 1", "a 2"], ["A 0", "A 1", "A 2"])
+    assert texts(load_wmt14(folder, src="fr", tgt="en"), "validation")[0] == ["A 0", "A 1", "A 2"]
+    for split, prefix in (("train", "train"), ("validation", "val"), ("test", "test")):
+        for language, side in zip(("en", "fr"), corpus.splits[split], strict=True):
+            (folder / f"{prefix}.{language}").write_text("".join(f"{line}\n" for line in side))
+    own = load_wmt14(folder, dir=str(folder))
+    assert (own.name, own.fingerprint) == ("text", corpus.fingerprint)
+
+
+def test_languages_that_wmt14_lacks(folder: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"data\.src=de data\.tgt=fr is not in WMT 2014, which has en with one of cs, de, "
+    ):
+        load_wmt14(folder, src="de")

@@ -1,0 +1,59 @@
+"""Test sets by sacreBLEU's names, from the folder that it keeps them in."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+from sacrebleu.dataset import DATASETS
+
+from tests.unit.data.test_corpus import load, texts, write
+from triptych.errors import UserError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A corpus, and the archive of wmt14/full as sacreBLEU downloads it, with three sentences."""
+    write(tmp_path, train_en="a\n", train_fr="A\n")
+    data_set = DATASETS["wmt14/full"]
+    raw = tmp_path / "sacrebleu" / "raw"
+    (raw / "test-full").mkdir(parents=True)
+    for name, lines in (("src.en", ["x", "y  &amp; y", "z"]), ("ref.fr", ["X", "Y", "Z"])):
+        segments = "".join(f'<seg id="{i}">{line}</seg>\n' for i, line in enumerate(lines))
+        (raw / "test-full" / f"newstest2014-fren-{name}.sgm").write_text(f'<doc docid="d">\n{segments}</doc>\n')
+    archive = raw / data_set._get_tarball_filename(data_set.data[0])
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(raw / "test-full", "test-full")
+    monkeypatch.setattr(data_set, "_outdir", str(raw.parent))
+    monkeypatch.setattr(data_set, "_rawdir", str(raw))
+    return tmp_path
+
+
+def test_a_published_set(folder: Path) -> None:
+    corpus = load(folder, validation="sacrebleu:wmt14/full", test=["sacrebleu:wmt14/full"])
+    assert texts(corpus, "wmt14_full") == (["x", "y &amp; y", "z"], ["X", "Y", "Z"])
+    assert corpus.splits["validation"].src.digest == corpus.splits["wmt14_full"].src.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wmt14/ful", r"sacreBLEU has no test set 'wmt14/ful': wmt14/full or"),
+        ("wmt19", "sacrebleu:wmt19 has no en-fr, but cs-de, "),
+    ],
+)
+def test_sets_that_are_not_there(name: str, said: str, folder: Path) -> None:
+    with pytest.raises(UserError, match=said):
+        load(folder, validation=f"sacrebleu:{name}", test=[])
+
+
+def test_no_network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(direction: str) -> str:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(DATASETS["wmt14/full"], "get_source_file", fail)
+    with pytest.raises(
+        UserError, match=r"could not download wmt14/full \(no route to host\); run `sacrebleu -t wmt14/f"
+    ):
+        load(folder, validation="sacrebleu:wmt14/full", test=[])

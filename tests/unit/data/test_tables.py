@@ -1,0 +1,93 @@
+"""Tables as a corpus: TSV and Parquet files, their columns, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from tests.unit.data.test_corpus import load, texts
+from triptych.errors import UserError
+
+
+def write_parquet(path: Path, **columns: list[Any]) -> None:
+    parquet.write_table(pa.table(columns), path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.tsv").write_text('a "b"\tA\t0.5\n\tB\t0.5\nc\t\n  d \t D\r\n')
+    (tmp_path / "val.tsv.gz").write_bytes(gzip.compress(b"n\ten\tfr\n1\te\tE\n2\t\tF\n"))
+    write_parquet(tmp_path / "test.parquet", fr=["G", None, "I"], en=["g\ng", "h", " i"], id=[0, 1, 2])
+    return tmp_path
+
+
+def test_tsv_by_number_and_parquet_by_language(folder: Path) -> None:
+    corpus = load(folder, train="train.tsv", validation="train.tsv", test=["test.parquet"])
+    assert texts(corpus, "train") == (['a "b"', "d"], ["A", "D"])
+    assert texts(corpus, "validation") == (['a "b"', "", "c", "d"], ["A", "B", "", "D"])
+    assert texts(corpus, "test") == (["g g", "h", "i"], ["G", "", "I"])
+    assert corpus.report[:2] == [
+        "train: 4 pairs read from train.tsv",
+        "train: 2 pairs with an empty line dropped",
+    ]
+
+
+def test_columns_by_name(folder: Path) -> None:
+    corpus = load(folder, train="test.parquet", validation="val.tsv.gz", test=[], columns=["fr", "en"])
+    assert texts(corpus, "validation") == (["E", "F"], ["e", ""])
+    assert texts(corpus, "train") == (["G", "I"], ["g g", "i"])
+    other = load(folder, train="test.parquet", validation="val.tsv.gz", test=[], columns=["en", "fr"])
+    assert texts(other, "train") == (["g g", "i"], ["G", "I"])
+
+
+def test_several_tables_and_fields_of_a_column(folder: Path) -> None:
+    """Shards as the Hub has them, ``translation: {en: …, fr: …}``, are read in the order of their names."""
+    for i in (1, 0):
+        rows = [{"en": f"s{i}", "fr": f"t{i}"}] * 2
+        write_parquet(folder / f"train-0000{i}-of-00002.parquet", translation=rows)
+    corpus = load(
+        folder,
+        train="train-*.parquet",
+        validation="train-00000-of-00002.parquet",
+        test=[],
+        columns=["translation.en", "translation.fr"],
+    )
+    assert texts(corpus, "train") == (["s0", "s0", "s1", "s1"], ["t0", "t0", "t1", "t1"])
+    assert corpus.report[0] == "train: 4 pairs read from train-00000-of-00002.parquet and 1 more"
+    by_number = load(folder, train="train-*.parquet", validation="train-*.parquet", test=[], columns=[2, 1])
+    assert texts(by_number, "train")[0] == ["t0", "t0", "t1", "t1"]
+
+
+def test_a_table_that_has_changed_is_read_again(folder: Path) -> None:
+    names: dict[str, Any] = {"validation": "train.tsv", "test": []}
+    assert len(texts(load(folder, train="train.tsv", **names), "train")[0]) == 2
+    with (folder / "train.tsv").open("a") as file:
+        file.write("e\tE\n")
+    assert texts(load(folder, train="train.tsv", **names), "train")[0] == ['a "b"', "d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"columns": [1, 4]}, r"train.tsv:1 has 3 columns, and column 4 is asked for"),
+        ({"columns": ["en", "fr"]}, r'train.tsv has no column en; it has a "b", A, 0.5'),
+        ({"columns": [1]}, r"data.columns=\[1\] must be the columns of source and target"),
+        ({"columns": [1, 1]}, r"data.columns=\[1,1\] must be"),
+        ({"columns": "en"}, r"data.columns=en must be"),
+        ({"columns": [0, 1]}, r"data.columns=\[0,1\] must be"),
+        ({"train": "no.tsv"}, "there is no table '.*no.tsv'"),
+        ({"train": "no-*.tsv"}, r"there is no table '.*no-\*.tsv'"),
+        ({"train": "test.parquet", "columns": ["en", "de"]}, "test.parquet has no column de; it has fr, en, id"),
+        ({"train": "test.parquet", "columns": ["en", "id"]}, "a column has 0, which is no text"),
+        ({"train": "bad.parquet"}, "bad.parquet is no complete Parquet file"),
+    ],
+)
+def test_tables_that_cannot_be_are_refused(folder: Path, changes: dict[str, Any], said: str) -> None:
+    (folder / "bad.parquet").write_bytes((folder / "test.parquet").read_bytes()[:-9])
+    with pytest.raises(UserError, match=said):
+        load(folder, **{"train": "train.tsv", "validation": "train.tsv", "test": [], **changes})
