@@ -108,8 +108,8 @@ class TableRows(PairSource):
 
 def _read_tsv(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
     lines = enumerate(read_lines(file, strip="\r"), start=1)
-    places = _places(file, next(lines, (1, ""))[1].split("\t"), columns) if _named(columns) else columns
-    src, tgt = (int(place) - 1 for place in places)
+    numbers = _column_numbers(file, next(lines, (1, ""))[1].split("\t"), columns) if _named(columns) else columns
+    src, tgt = (int(number) - 1 for number in numbers)
     for number, line in lines:
         fields = line.split("\t")
         if len(fields) <= max(src, tgt):
@@ -124,22 +124,22 @@ def _named(columns: Columns) -> bool:
     return any(isinstance(column, str) for column in columns)
 
 
-def _places(file: Path, names: Sequence[str], columns: Columns) -> list[int]:
+def _column_numbers(file: Path, names: Sequence[str], columns: Columns) -> list[int]:
     """Return the number of each column, counted from 1.
 
     Raises:
         UserError: no column has the name, or there are fewer columns.
     """
-    places = [
+    numbers = [
         (names.index(column) + 1 if column in names else 0) if isinstance(column, str) else column for column in columns
     ]
-    for column, place in zip(columns, places, strict=True):
-        if not 1 <= place <= len(names):
+    for column, number in zip(columns, numbers, strict=True):
+        if not 1 <= number <= len(names):
             raise UserError(
                 f"{file} has no column {column}; it has {', '.join(names)}. Give the columns of source and target: "
                 "data.columns=[SOURCE,TARGET]."
             )
-    return places
+    return numbers
 
 
 def _read_parquet(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
@@ -151,7 +151,7 @@ def _read_parquet(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
     try:
         with parquet.ParquetFile(file) as opened:
             names = [field.name for field in _leaves(opened.schema_arrow)]
-            chosen = [names[place - 1] for place in _places(file, names, columns)]
+            chosen = [names[number - 1] for number in _column_numbers(file, names, columns)]
             for batch in opened.iter_batches(_ROWS, columns=chosen):
                 flat = pa.Table.from_batches([batch])
                 while any(pa.types.is_struct(field.type) for field in flat.schema):
