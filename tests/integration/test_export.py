@@ -10,6 +10,7 @@ import yaml
 from conftest import triptych
 from safetensors.torch import load_file, save_file
 
+from triptych.export.unpenalised import translate_unpenalised
 from triptych.runs.run import load
 
 
@@ -36,13 +37,52 @@ def test_ctranslate2(tmp_path: Path) -> None:
     assert status == 0
     assert "log-probabilities of our translations: the same within" in shown
     assert {"model.bin", "joint.model"} <= {path.name for path in (tmp_path / "exported").iterdir()}
-    status, _, error = command("export", f"run={run}", "precision=half", "output=half")
-    assert status == 2
-    assert "format=ctranslate2 has precision=full alone" in error
+    status, shown, _ = command("export", f"run={run}", "precision=int8", "output=int8")
+    assert status == 0
+    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("int8", "exported")]
+    assert sizes[0] < 0.5 * sizes[1]
     status, _, error = command("export", f"run={run}", "output=exported")
     assert status == 2
     assert error.count("\n") == 1
     assert "output=exported is there already" in error
+
+
+def test_a_decoder_only_model_in_ctranslate2(run: Path, tmp_path: Path) -> None:
+    """Its source is a prompt; log-probabilities agree, or nothing would be written."""
+    ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
+    done = triptych("export", f"run={run}", "output=exported", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "ctranslate2.Generator" in done.stderr
+    pieces = load(run).tokenizer.pieces([4, 9, 10, 5], "tgt")
+    generator = ctranslate2.Generator(str(tmp_path / "exported"))
+    (found,) = generator.generate_batch([pieces], max_length=5, include_prompt_in_result=False)
+    assert len(found.sequences[0]) <= 5
+
+
+@pytest.mark.slow
+def test_huggingface(tmp_path: Path) -> None:
+    """A folder that the library loads, with the same translations by its own tokenizer and greedy search.
+
+    The model is hardly trained, so most translations end at a limit: one is the beginning of the other.
+    """
+    library = pytest.importorskip("transformers", reason="the extra 'export' is not installed")
+    vaswani = ["scale=smoke", "model.norm_position=post", "model.positions=sinusoidal", "cache=cache", "name=post"]
+    short = ["budget.steps=20", "checkpoint.average=1", "search.beam_size=1"]
+    trained = triptych("train", *vaswani, *short, cwd=tmp_path)
+    assert trained.returncode == 0, trained.stderr
+    done = triptych("export", "run=runs/post", "format=huggingface", "output=hub", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    files = {path.name for path in (tmp_path / "hub").iterdir()}
+    assert {"model.safetensors", "config.json", "source.spm", "target.spm", "vocab.json", "README.md"} <= files
+    assert "library_name: transformers" in (tmp_path / "hub" / "README.md").read_text()
+    translate = library.pipeline("translation", str(tmp_path / "hub"), max_new_tokens=50)
+    post = load(tmp_path / "runs" / "post")
+    (ours,) = post.tokenizer.decode(translate_unpenalised(post, ["the cat sleeps ."]).targets, "tgt")
+    theirs = translate("the cat sleeps .")[0]["translation_text"].strip()
+    assert ours
+    assert ours.startswith(theirs) or theirs.startswith(ours)
+    refused = triptych("export", "run=runs/post", "format=huggingface", "precision=int8", "output=x", cwd=tmp_path)
+    assert "precision=int8 is none of format=huggingface's: full, half." in refused.stderr
 
 
 def test_a_shared_run_is_the_run_without_its_training_state(run: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ COMMANDS = {
     "attend": "draw the attention of trained runs over a sentence as a web page",
     "dashboard": "describe the W&B workspace and report of a study, and publish them",
     "serve": "translate with trained runs in a browser: a local page and an HTTP API",
-    "export": "write a trained run for another program, or to share it: format=ctranslate2|safetensors",
+    "export": "write a trained run for another program, or to share it: format=ctranslate2|huggingface|safetensors",
     "list": "list models, data, studies and whatever else can be chosen: triptych list models",
     "completion": "print the script that completes command lines in a shell: bash or zsh",
     "report": "print the table of the runs below a folder, and write it as Markdown, LaTeX, CSV and HTML",

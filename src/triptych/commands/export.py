@@ -21,4 +21,4 @@ def _export(config: DictConfig) -> None:
     print_fitted(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
     print_fitted(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
     print_fitted(f"{config.format}: {folder}")
-    show_next(after_export(config.format, folder))
+    show_next(after_export(folder, found.opening))

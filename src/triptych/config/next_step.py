@@ -9,8 +9,6 @@ import yaml
 
 from triptych.config.catalog import options_of
 
-LOADS = "import ctranslate2; print(ctranslate2.Translator({!r}))"
-"""Python code that loads what was exported for CTranslate2."""
 LONGEST = 500
 """Most characters of a sentence that is shown: no page of attention shows more at a glance."""
 LISTED = ("metric", "callbacks", "logger")
@@ -50,10 +48,10 @@ def after_hypothesis() -> list[str]:
     return _command("list", "metrics")
 
 
-def after_export(format: str, folder: Path) -> list[str]:
-    """Load what was exported."""
-    if format == "ctranslate2":
-        return ["python", "-c", LOADS.format(str(folder))]
+def after_export(folder: Path, opening: str | None) -> list[str]:
+    """Open what was exported: by a Python statement, or as a run."""
+    if opening:
+        return ["python", "-c", opening.replace("'FOLDER'", repr(str(folder)))]
     return _command("translate", f"run={folder}")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from triptych.contract.batch import Batch, Prediction
+from triptych.contract.exported import CTranslate2Model
 from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.searchable import SearchableModel
 from triptych.contract.stacked_layers import LayeredModule
@@ -88,13 +89,24 @@ class TranslationModel(LayeredModule, SearchableModel, ABC):
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         """Raise ``UserError`` if a pair of these lengths (as in ``flops``) is too long; most models take any length."""
 
-    def ctranslate2(self) -> Any:
-        """Return the model as a ``ctranslate2.specs.ModelSpec`` without vocabularies, for ``triptych export``.
+    def ctranslate2(self) -> CTranslate2Model:
+        """Return the model in the form of CTranslate2.
 
         Raises:
             UserError: CTranslate2 has no form for the model, or is not installed.
         """
         raise UserError(f"CTranslate2 cannot run {type(self).__name__}; export a model of another architecture.")
+
+    def huggingface(self) -> Any:
+        """Return the model as a ``PreTrainedModel`` of Hugging Face's library ``transformers``.
+
+        Raises:
+            UserError: the library has no form for the model, or is not installed.
+        """
+        raise UserError(
+            f"Hugging Face's library has no form for {type(self).__name__}; export a model of another architecture, or "
+            "give format=safetensors."
+        )
 
     @property
     @abstractmethod

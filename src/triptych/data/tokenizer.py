@@ -168,6 +168,10 @@ class Tokenizer:
         """Return the piece of each id, special ids included (``<s>``, ``<en>``), for plots and for BLEU over pieces."""
         return self._processors[side].id_to_piece([int(i) for i in ids])
 
+    def ids(self, pieces: Sequence[str], side: str) -> list[int]:
+        """Return the id of each piece, special pieces included."""
+        return self._processors[side].piece_to_id(list(pieces))
+
     def vocabulary_pieces(self, side: str) -> list[str]:
         """Return the whole vocabulary of a side: the piece of every id, in order."""
         return self.pieces(range(self._processors[side].get_piece_size()), side)

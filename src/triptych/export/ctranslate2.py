@@ -6,73 +6,119 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from triptych.decoding.batches import decode
-from triptych.decoding.search import Search
-from triptych.decoding.translator import Translator
+from triptych.contract.exported import CTranslate2Model
+from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.errors import UserError
-from triptych.export.comparison import Comparison
+from triptych.export.comparison import FOLDER, Comparison
+from triptych.export.unpenalised import translate_unpenalised
 from triptych.layers.ctranslate2 import require_ctranslate2
+from triptych.runs.run import Run
 
-TOLERANCE = 1e-3
-"""Largest accepted difference, in nats, between the two programs' log-probabilities of a sentence in float32."""
+QUANTIZATIONS = {"full": None, "half": "float16", "int8": "int8"}
+"""What CTranslate2 calls the precisions of weights."""
+COMPUTE_TYPES = {"full": "float32", "half": "float32", "int8": "int8"}
+"""How it computes with them on a CPU."""
+_BATCH = 64
+"""Sentences that it translates or scores at a time."""
 
 
-def to_ctranslate2(translator: Translator, folder: Path) -> None:
+def to_ctranslate2(run: Run, folder: Path, precision: str) -> None:
     """Write the folder of a CTranslate2 model, with the SentencePiece models that it needs.
 
     Raises:
         UserError: CTranslate2 cannot run this architecture or is not installed, or the model has several directions.
     """
-    if translator.directions.several:
+    if run.translator.directions.several:
         raise UserError(
             "CTranslate2 adds no language tags, which a run of data.directions needs; export a run of one direction."
         )
-    spec, tokenizer = translator.model.ctranslate2(), translator.tokenizer
-    spec.register_source_vocabulary(tokenizer.vocabulary_pieces("src"))
-    spec.register_target_vocabulary(tokenizer.vocabulary_pieces("tgt"))
+    exported, tokenizer = run.model.ctranslate2(), run.tokenizer
+    spec: Any = exported.spec
+    if exported.prompt is None:
+        spec.register_source_vocabulary(tokenizer.vocabulary_pieces("src"))
+        spec.register_target_vocabulary(tokenizer.vocabulary_pieces("tgt"))
+    else:
+        spec.register_vocabulary(tokenizer.vocabulary_pieces("tgt"))
     spec.validate()
-    spec.optimize()
+    spec.optimize(quantization=QUANTIZATIONS[precision])
     folder.mkdir()
     spec.save(str(folder))
     tokenizer.save(folder)
 
 
-def compare_ctranslate2(translator: Translator, folder: Path, lines: Sequence[str], search: Search) -> Comparison:
-    """Translate lines with both programs, and score our translations with both.
+def compare_ctranslate2(run: Run, folder: Path, precision: str, lines: Sequence[str]) -> Comparison:
+    """Translate lines with both programs, and score our translations with both."""
+    ours = translate_unpenalised(run, lines)
+    exported = run.model.ctranslate2()
+    program = _EncoderDecoder if exported.prompt is None else _DecoderOnly
+    theirs = program(run, exported, folder, COMPUTE_TYPES[precision])
+    opening = f"import ctranslate2; print(ctranslate2.{program.CLASS}({FOLDER!r}))"
+    return ours.compare(theirs.translate(ours.sources, ours.longest), theirs.score(ours.sources, ours.targets), opening)
 
-    The search has no length penalty, because the two programs define it differently.
-    """
-    tokenizer = translator.tokenizer
-    sources = [ids for ids in tokenizer.encode(lines, "src") if ids]
-    unpenalised = Search(
-        beam_size=search.beam_size,
-        length_penalty=0.0,
-        max_length_ratio=search.max_length_ratio,
-        max_length_extra=search.max_length_extra,
-        min_length=search.min_length,
-        stop=search.stop,
-        n_best=1,
-    )
-    found = decode(translator.model, sources, unpenalised, search_tokens=4096, device=translator.device)
-    ours = [hypotheses[0].tokens for hypotheses in found]
-    exported: Any = require_ctranslate2().Translator(str(folder), device="cpu", compute_type="float32")
-    pieces = [tokenizer.pieces(ids, "src") for ids in sources]
-    longest = int(unpenalised.limit(torch.tensor(max(map(len, sources)) + 1)))
-    theirs = exported.translate_batch(
-        pieces,
-        beam_size=unpenalised.beam_size,
-        length_penalty=0,
-        min_decoding_length=unpenalised.min_length,
-        max_decoding_length=longest,
-        max_batch_size=64,
-    )
-    their_scores = exported.score_batch(pieces, [tokenizer.pieces(ids, "tgt") for ids in ours], max_batch_size=64)
-    our_scores = translator.score_ids(sources, ours)
-    return Comparison(
-        sentences=len(sources),
-        same=sum(tokenizer.pieces(a, "tgt") == b.hypotheses[0] for a, b in zip(ours, theirs, strict=True)),
-        search="without a length penalty",
-        difference=max(abs(a - sum(b.log_probs)) for a, b in zip(our_scores, their_scores, strict=True)),
-    )
+
+class _EncoderDecoder:
+    """CTranslate2's ``Translator``, with our ids."""
+
+    CLASS = "Translator"
+
+    def __init__(self, run: Run, exported: CTranslate2Model, folder: Path, compute_type: str) -> None:
+        self._tokenizer, self._search = run.tokenizer, run.translator.search
+        self._prompt = exported.prompt
+        program = getattr(require_ctranslate2(), self.CLASS)
+        self._program = program(str(folder), device="cpu", compute_type=compute_type)
+        self._never = [[piece] for piece in self._tokenizer.pieces([PAD, BOS], "tgt")]
+
+    def translate(self, sources: Sequence[Sequence[int]], longest: int) -> list[list[int]]:
+        found = self._program.translate_batch(
+            [self._tokenizer.pieces(ids, "src") for ids in sources],
+            beam_size=self._search.beam_size,
+            length_penalty=0,
+            min_decoding_length=self._search.min_length,
+            max_decoding_length=longest,
+            suppress_sequences=self._never,
+            max_batch_size=_BATCH,
+        )
+        return [self._ids(one.hypotheses[0]) for one in found]
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
+        pieces = self._tokenizer.pieces
+        found = self._program.score_batch(
+            [pieces(ids, "src") for ids in sources],
+            [pieces(ids, "tgt") for ids in targets],
+            max_batch_size=_BATCH,
+        )
+        return [sum(one.log_probs) for one in found]
+
+    def _ids(self, pieces: Sequence[str]) -> list[int]:
+        return self._tokenizer.ids(pieces, "tgt")
+
+
+class _DecoderOnly(_EncoderDecoder):
+    """CTranslate2's ``Generator``, which gets the source as a prompt."""
+
+    CLASS = "Generator"
+
+    def translate(self, sources: Sequence[Sequence[int]], longest: int) -> list[list[int]]:
+        found = self._program.generate_batch(
+            self._prompts(sources),
+            beam_size=self._search.beam_size,
+            length_penalty=0,
+            min_length=self._search.min_length,
+            max_length=longest,
+            suppress_sequences=self._never,
+            include_prompt_in_result=False,
+            max_batch_size=_BATCH,
+        )
+        return [self._ids(one.sequences[0]) for one in found]
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
+        prompts = self._prompts(sources)
+        ends = [self._tokenizer.pieces([*ids, EOS], "tgt") for ids in targets]
+        found = self._program.score_batch(
+            [prompt + end for prompt, end in zip(prompts, ends, strict=True)], max_batch_size=_BATCH
+        )
+        return [sum(one.log_probs[-len(end) :]) for one, end in zip(found, ends, strict=True)]
+
+    def _prompts(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
+        assert self._prompt is not None
+        return [self._tokenizer.pieces(self._prompt([*ids, EOS]), "tgt") for ids in sources]

@@ -9,20 +9,29 @@ LICENCE = "other"
 """What the head of the card says until the person who shares the model has chosen a licence."""
 
 
-def model_card(result: Mapping[str, Any], checkpoint: str, precision: str) -> str:
+def model_card(
+    result: Mapping[str, Any],
+    checkpoint: str,
+    precision: str,
+    *,
+    library: str = "triptych",
+    usage: tuple[str, str] = ("sh", "triptych translate run=FOLDER\n"),
+) -> str:
     """Return the card as Markdown, with the head that model hubs read.
 
     Args:
         result: result.json of the run.
         checkpoint: name of the weights.
         precision: of the weights, ``full`` or ``half``.
+        library: that loads the folder.
+        usage: how to translate with it: the language of a piece of code, and the code.
     """
     languages = [str(language) for language in result.get("data", {}).get("languages", [])]
     what = f"A model that translates {_listed(languages)}" if languages else "A translation model"
     lines = [
         "---",
         *(["language:", *(f'- "{language}"' for language in languages)] if languages else []),
-        "library_name: triptych",
+        f"library_name: {library}",
         "pipeline_tag: translation",
         f"license: {LICENCE}",
         "---",
@@ -31,8 +40,8 @@ def model_card(result: Mapping[str, Any], checkpoint: str, precision: str) -> st
         "",
         f"{what}, trained with triptych {result.get('version', '')}.",
         "",
-        "```sh",
-        "triptych translate run=FOLDER",
+        f"```{usage[0]}",
+        *usage[1].splitlines(),
         "```",
         "",
         "## What it is",
@@ -103,6 +112,8 @@ def _scores(test: Mapping[str, Mapping[str, Any]], precision: str) -> list[str]:
     ]
     return [
         "## Scores",
+        "",
+        "With triptych's own search.",
         "",
         *(["Those of the weights before they were rounded to half precision.", ""] if precision == "half" else []),
         *(f"| {' | '.join(row)} |" for row in (head, ["---", *["--:"] * (len(head) - 1)], *rows)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hydra.utils import instantiate
@@ -9,7 +11,8 @@ from hydra.utils import instantiate
 from triptych.data.corpus import VALIDATION
 from triptych.errors import UserError, require_one_of
 from triptych.export.comparison import Comparison
-from triptych.export.ctranslate2 import TOLERANCE, compare_ctranslate2, to_ctranslate2
+from triptych.export.ctranslate2 import QUANTIZATIONS, compare_ctranslate2, to_ctranslate2
+from triptych.export.huggingface import compare_huggingface, to_huggingface
 from triptych.export.safetensors import compare_safetensors, to_safetensors
 from triptych.files import replacing
 from triptych.runs.checkpoints import scored_checkpoint
@@ -18,7 +21,32 @@ from triptych.runs.run import Run
 
 CHECKED_SENTENCES = 100
 """Sentences of the validation text that both the run and its export translate."""
-FORMATS = ("ctranslate2", "safetensors")
+TOLERANCE = 1e-3
+"""Largest accepted difference, in nats, between the log-probabilities of a sentence in full precision."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A form in which a run can be exported.
+
+    Attributes:
+        precisions: of the weights.
+        write: writes the new folder of a run in a precision.
+        compare: compares a run with the folder in a precision, over lines.
+        has_scores: whether the folder tells the scores of result.json, and so can have no other weights than those.
+    """
+
+    precisions: Sequence[str]
+    write: Callable[[Run, Path, str], None]
+    compare: Callable[[Run, Path, str, Sequence[str]], Comparison]
+    has_scores: bool
+
+
+FORMATS = {
+    "ctranslate2": Format(tuple(QUANTIZATIONS), to_ctranslate2, compare_ctranslate2, has_scores=False),
+    "huggingface": Format(("full", "half"), to_huggingface, compare_huggingface, has_scores=True),
+    "safetensors": Format(("full", "half"), to_safetensors, compare_safetensors, has_scores=True),
+}
 
 
 def export_run(run: Run, format: str, precision: str, output: str | Path) -> tuple[Comparison, Path]:
@@ -27,7 +55,7 @@ def export_run(run: Run, format: str, precision: str, output: str | Path) -> tup
     Args:
         run: trained; the weights of its ``checkpoint`` are exported.
         format: one of ``FORMATS``.
-        precision: of the weights, ``full`` or ``half``.
+        precision: of the weights, one of the format's.
         output: the new folder.
 
     Raises:
@@ -36,29 +64,23 @@ def export_run(run: Run, format: str, precision: str, output: str | Path) -> tup
             in full precision that computes something else. Nothing is written then.
     """
     require_one_of(FORMATS, "", format=format)
-    require_one_of(("full", "half"), "", precision=precision)
-    if format == "ctranslate2" and precision == "half":
-        raise UserError(
-            "format=ctranslate2 has precision=full alone; CTranslate2 rounds weights when it loads them (compute_type)."
-        )
+    chosen = FORMATS[format]
+    if precision not in chosen.precisions:
+        raise UserError(f"precision={precision} is none of format={format}'s: {', '.join(chosen.precisions)}.")
     folder = Path(output).expanduser()
     if str(output).startswith(PREFIX):
         raise UserError("output=… must be given: the folder of a demo run is a part of the package.")
     if folder.exists():
         raise UserError(f"output={folder} is there already; remove it, or give another folder.")
-    if format == "safetensors" and run.checkpoint != (scored := scored_checkpoint(run.files)):
+    if chosen.has_scores and run.checkpoint != (scored := scored_checkpoint(run.files)):
         raise UserError(
-            f"checkpoint={run.checkpoint} is not what result.json scores, {scored}, and a safetensors folder has both; "
+            f"checkpoint={run.checkpoint} is not what result.json scores, {scored}, and the folder has the scores too; "
             "leave it out."
         )
     lines = list(instantiate(run.config.data).splits[VALIDATION][0][:CHECKED_SENTENCES])
     with replacing(folder) as beside:
-        if format == "ctranslate2":
-            to_ctranslate2(run.translator, beside)
-            found = compare_ctranslate2(run.translator, beside, lines, run.translator.search)
-        else:
-            to_safetensors(run, beside, precision)
-            found = compare_safetensors(run, beside, lines)
+        chosen.write(run, beside, precision)
+        found = chosen.compare(run, beside, precision, lines)
         if precision == "full" and found.difference > TOLERANCE:
             raise UserError(
                 f"the export gives our translations other log-probabilities than we do, by up to "

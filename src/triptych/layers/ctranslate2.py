@@ -11,26 +11,64 @@ from triptych.errors import UserError
 from triptych.layers.attention import MultiHeadAttention
 from triptych.layers.blocks import Block, FeedForward
 from triptych.layers.embedding import TiedEmbeddings, TransformerInput
-from triptych.layers.transformer import Blocks, TransformerDecoder, TransformerEncoder
+from triptych.layers.transformer import Blocks, CausalBlocks, TransformerDecoder, TransformerEncoder
 from triptych.layers.transformer_config import TransformerConfig
 
 if TYPE_CHECKING:
-    from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs import TransformerDecoderModelSpec, TransformerSpec
 
 MAX_LENGTH = 2048
 """Rows of a table of positions that a formula makes; longer sentences cannot be translated."""
 
 
-def specification(
+def encoder_decoder_spec(
     embeddings: TiedEmbeddings, encoder: TransformerEncoder, decoder: TransformerDecoder
 ) -> TransformerSpec:
     """Return an encoder-decoder's weights and shape; its vocabularies are not registered yet.
 
     Raises:
+        UserError: as ``_shape``.
+    """
+    specs, shape = require_ctranslate2().specs, _shape(encoder)
+    spec = specs.TransformerSpec(
+        specs.TransformerEncoderSpec(len(encoder.blocks), **shape),
+        specs.TransformerDecoderSpec(len(decoder.blocks), **shape),
+    )
+    spec.encoder.embeddings[0].weight = array(embeddings.src.weight)
+    spec.decoder.embeddings.weight = array(embeddings.tgt.weight)
+    spec.decoder.projection.weight = array(embeddings.output_weight)
+    set_stack(spec.encoder, encoder)
+    set_stack(spec.decoder, decoder)
+    spec.config.layer_norm_epsilon = epsilon(next(iter(encoder)).self_norm)
+    spec.config.add_source_eos = True
+    spec.config.decoder_start_token = spec.config.bos_token
+    return spec
+
+
+def decoder_only_spec(embeddings: TiedEmbeddings, decoder: CausalBlocks) -> TransformerDecoderModelSpec:
+    """Return a decoder-only model's weights and shape; its vocabulary is not registered yet.
+
+    Raises:
+        UserError: as ``_shape``.
+    """
+    specs, shape = require_ctranslate2().specs, _shape(decoder)
+    stack = specs.TransformerDecoderSpec(len(decoder.blocks), with_encoder_attention=False, **shape)
+    spec = specs.TransformerDecoderModelSpec(stack)
+    spec.decoder.embeddings.weight = array(embeddings.tgt.weight)
+    spec.decoder.projection.weight = array(embeddings.output_weight)
+    set_stack(spec.decoder, decoder)
+    spec.config.layer_norm_epsilon = epsilon(next(iter(decoder)).self_norm)
+    return spec
+
+
+def _shape(stack: Blocks) -> dict[str, Any]:
+    """Return what CTranslate2 is told of a stack's layers.
+
+    Raises:
         UserError: keys and values of unequal sizes, or no norms, which CTranslate2 does not have; or no CTranslate2.
     """
     specs = require_ctranslate2().specs
-    config = encoder.config
+    config = stack.config
     if config.key_size != config.value_size:
         raise UserError(
             f"CTranslate2 has no heads with model.d_k={config.key_size} and model.d_v={config.value_size}: they must "
@@ -39,35 +77,16 @@ def specification(
     if config.norm == "none":
         raise UserError("CTranslate2 has no Transformer with model.norm=none; export one with model.norm=layer or rms.")
     activations = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU, "swiglu": specs.Activation.SWISH}
-    shape = {
+    return {
         "num_heads": config.num_heads,
         "pre_norm": config.pre_norm,
         "activation": activations[config.activation],
         "ffn_glu": config.activation == "swiglu",
         "rms_norm": config.norm == "rms",
         "head_dim": config.key_size,
-        "rotary_dim": encoder.input.rotary_size,
+        "rotary_dim": stack.input.rotary_size,
         "rotary_interleave": False,
     }
-    spec = specs.TransformerSpec(
-        specs.TransformerEncoderSpec(len(encoder.blocks), **shape),
-        specs.TransformerDecoderSpec(len(decoder.blocks), **shape),
-    )
-    spec.encoder.embeddings[0].weight = array(embeddings.src.weight)
-    spec.decoder.embeddings.weight = array(embeddings.tgt.weight)
-    spec.decoder.projection.weight = array(embeddings.output_weight)
-    stacks: tuple[tuple[Blocks, Any], ...] = ((encoder, spec.encoder), (decoder, spec.decoder))
-    for stack, side in stacks:
-        if encoder.input.rotary_size is None:
-            side.position_encodings.encodings = array(table(stack.input, config))
-        if config.pre_norm:
-            set_norm(side.layer_norm, stack.norm)
-        for block, layer in zip(stack, side.layer, strict=True):
-            set_block(layer, block)
-    spec.config.layer_norm_epsilon = epsilon(next(iter(encoder)).self_norm)
-    spec.config.add_source_eos = True
-    spec.config.decoder_start_token = spec.config.bos_token
-    return spec
 
 
 def require_ctranslate2() -> Any:
@@ -77,6 +96,15 @@ def require_ctranslate2() -> Any:
     except ImportError as error:
         raise UserError("format=ctranslate2 needs its package; pip install 'triptych[export]'.") from error
     return ctranslate2
+
+
+def set_stack(spec: Any, stack: Blocks) -> None:
+    if stack.input.rotary_size is None:
+        spec.position_encodings.encodings = array(table(stack.input, stack.config))
+    if stack.config.pre_norm:
+        set_norm(spec.layer_norm, stack.norm)
+    for block, layer in zip(stack, spec.layer, strict=True):
+        set_block(layer, block)
 
 
 def set_block(layer: Any, block: Block) -> None:
@@ -134,4 +162,5 @@ def table(input: TransformerInput, config: TransformerConfig) -> Tensor:
 
 
 def array(tensor: Tensor) -> Any:
-    return tensor.detach().float().cpu().contiguous().numpy()
+    """Return a copy: CTranslate2 quantises in place."""
+    return tensor.detach().float().cpu().contiguous().numpy().copy()

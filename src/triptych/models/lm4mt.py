@@ -18,6 +18,7 @@ one by Gao et al. 2022.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from torch import Tensor, nn
 
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
+from triptych.contract.exported import CTranslate2Model
 from triptych.contract.flat_config import flat_config
 from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.model import AttentionMap, TranslationModel
@@ -218,6 +220,20 @@ class LM4MT(TranslationModel):
 
     def check_lengths(self, src_length: int, tgt_length: int) -> None:
         self.decoder.check_length(src_length + tgt_length - 1)
+
+    def ctranslate2(self) -> CTranslate2Model:
+        from triptych.layers.ctranslate2 import decoder_only_spec  # its package is an extra
+
+        if not self.causal:
+            raise UserError(
+                "CTranslate2 has no prefix model: model.source_attention=bidirectional cannot be exported to it, but "
+                "causal can."
+            )
+        return CTranslate2Model(decoder_only_spec(self.embeddings, self.decoder), self._prompt)
+
+    def _prompt(self, src: Sequence[int]) -> list[int]:
+        """Return what stands before the target of a source that ends in ``</s>``."""
+        return [*src, BOS] if self.tags is None else [self.tags[0], *src[:-1], self.tags[1]]
 
     @property
     def gpu_shares(self) -> GpuShares:

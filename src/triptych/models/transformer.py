@@ -22,8 +22,9 @@ table 3, rows A to E            ``TransformerConfig`` in layers/transformer_conf
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
+from triptych.contract.exported import CTranslate2Model
 from triptych.contract.flat_config import flat_config
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import require_at_least
@@ -32,6 +33,9 @@ from triptych.layers.transformer import TransformerDecoder, TransformerEncoder
 from triptych.layers.transformer_config import TransformerConfig
 from triptych.models.encoder_decoder import EncoderDecoder
 from triptych.ranges import Layers
+
+if TYPE_CHECKING:
+    from transformers import MarianMTModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +80,12 @@ class Transformer(EncoderDecoder):
         decoder = TransformerDecoder(config, num_layers=config.decoder_layers, encoder=encoder, input=tgt_input)
         super().__init__(embeddings, encoder, decoder)
 
-    def ctranslate2(self) -> Any:
-        from triptych.layers.ctranslate2 import specification  # its package is an extra
+    def ctranslate2(self) -> CTranslate2Model:
+        from triptych.layers.ctranslate2 import encoder_decoder_spec  # its package is an extra
 
-        return specification(self.embeddings, self.encoder, self.decoder)
+        return CTranslate2Model(encoder_decoder_spec(self.embeddings, self.encoder, self.decoder))
+
+    def huggingface(self) -> MarianMTModel:
+        from triptych.layers.marian import marian_model  # its package is an extra
+
+        return marian_model(self.embeddings, self.encoder, self.decoder)

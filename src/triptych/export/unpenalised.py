@@ -1,0 +1,60 @@
+"""A run's translations without a length penalty, which other programs define differently, to compare theirs with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
+from triptych.export.comparison import Comparison
+from triptych.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Unpenalised:
+    """Translations by the run's search without its length penalty.
+
+    Attributes:
+        sources: ids of each sentence that has any, without special ids.
+        targets: ids of each translation, likewise.
+        nats: log-probability of each translation, with its ``</s>``.
+        longest: most tokens that any translation may have.
+    """
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+    nats: list[float]
+    longest: int
+
+    def compare(self, targets: Sequence[Sequence[int]], nats: Sequence[float], opening: str) -> Comparison:
+        """Compare with another program's translations, and with the log-probabilities that it gives to these."""
+        return Comparison(
+            sentences=len(self.sources),
+            same=sum(list(one) == list(other) for one, other in zip(self.targets, targets, strict=True)),
+            search="without a length penalty",
+            difference=max(abs(one - other) for one, other in zip(self.nats, nats, strict=True)),
+            opening=opening,
+        )
+
+
+def translate_unpenalised(run: Run, lines: Sequence[str]) -> Unpenalised:
+    """Translate lines by a run's search without its length penalty."""
+    translator = run.translator
+    search = translator.search
+    unpenalised = Search(
+        beam_size=search.beam_size,
+        length_penalty=0.0,
+        max_length_ratio=search.max_length_ratio,
+        max_length_extra=search.max_length_extra,
+        min_length=search.min_length,
+        stop=search.stop,
+        n_best=1,
+    )
+    sources = [ids for ids in translator.tokenizer.encode(lines, "src") if ids]
+    found = decode(translator.model, sources, unpenalised, search_tokens=4096, device=translator.device)
+    targets = [hypotheses[0].tokens for hypotheses in found]
+    longest = int(unpenalised.limit(torch.tensor(max(map(len, sources)) + 1)))
+    return Unpenalised(sources, targets, translator.score_ids(sources, targets), longest)
