@@ -18,7 +18,7 @@ def write_data_set(
 ) -> None:
     """Write pairs as the Hub keeps ``wmt/wmt14``: a column ``translation`` with a field for each language."""
     (folder / subset).mkdir(parents=True)
-    files = ""
+    files, names = "", ", ".join(f"'{language}'" for language in languages)
     for split, pairs in splits.items():
         number = shards if split == "train" else 1
         for shard in range(number):
@@ -27,4 +27,7 @@ def write_data_set(
             table = pa.table({"translation": pa.array(rows, pa.struct([(one, pa.string()) for one in languages]))})
             parquet.write_table(table, folder / subset / f"{split}-{shard:05d}-of-{number:05d}.parquet")
         files += f"  - split: {split}\n    path: {subset}/{split}-*\n"
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: {subset}\n  data_files:\n{files}---\n")
+    features = f"  features:\n  - name: translation\n    dtype:\n      translation:\n        languages: [{names}]\n"
+    info = f"dataset_info:\n- config_name: {subset}\n{features}"
+    data_files = f"configs:\n- config_name: {subset}\n  data_files:\n{files}"
+    (folder / "README.md").write_text(f"---\n{info}{data_files}---\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import triptych
+from conftest import forget_digests, triptych
 from omegaconf import OmegaConf
 
 from triptych import api
@@ -96,6 +96,25 @@ def fetched(run: Path, mark: Path) -> None:
     change_config(run, "metric.comet", comet)
 
 
+@pytest.mark.parametrize(
+    ("target", "key", "value"),
+    [
+        ("huggingface.HuggingFaceCorpus", "path", "somebody/text"),
+        ("huggingface.HuggingFaceCorpus", "revision", "refs/pr/7"),
+        ("mtdata_recipes.RecipeCorpus", "recipe", "huge"),
+        ("multi30k.Multi30k", "url", "http://somewhere"),
+    ],
+)
+def test_text_that_nobody_vouches_for_is_not_fetched(
+    target: str, key: str, value: str, tiny_run: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_run / "runs", tmp_path / "runs")
+    change_config(tmp_path / "runs" / "tiny", "data", {"_target_": f"triptych.data.{target}", key: value})
+    forget_digests(tmp_path / "runs" / "tiny")
+    with pytest.raises(UserError, match=rf"would fetch what .* does not name: data.{key}={value}. .*trust={value}"):
+        api.load(tmp_path / "runs" / "tiny").load_corpus()
+
+
 PLANTED = [
     *(in_config, nested, hubconf, pickled, plainly_pickled, in_tokenizer, referred_to, referred_to_inside, fetched),
 ]
@@ -127,6 +146,7 @@ def test_text_is_fetched_from_where_the_user_trusts(tiny_run: Path, tmp_path: Pa
     shutil.copytree(tiny_run / "runs", tmp_path / "runs")
     text = {"_target_": "triptych.data.multi30k.Multi30k", "url": "file:///nowhere", "src": "en", "tgt": "fr"}
     change_config(tmp_path / "runs" / "tiny", "data", text)
+    forget_digests(tmp_path / "runs" / "tiny")
     words = ["evaluate", "run=runs/tiny", "split=validation"]
     done = triptych(*words, cwd=tmp_path)
     assert done.returncode == 2

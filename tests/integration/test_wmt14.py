@@ -56,7 +56,7 @@ def exists(pattern: str) -> Callable[[Path], bool]:
 
 STAGES: dict[str, Callable[[Path], bool]] = {
     "conversion": exists("cache/huggingface/**/*.incomplete"),
-    "text": exists("cache/text/.*/src.txt"),
+    "text": exists("cache/text/.*/text.journal"),
     "tokenizer": exists("cache/tokenizers/.*.lock"),
     "ids": exists("cache/stores/.*/train.journal"),
     "training": exists("run/runs/x/metrics.csv"),

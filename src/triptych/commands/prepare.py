@@ -7,7 +7,6 @@ import argparse
 from triptych.commands.arguments import overrides_of
 from triptych.commands.console import show_messages
 from triptych.commands.printing import show_next
-from triptych.config.composition import MULTIRUN
 from triptych.config.next_step import after_forecast
 
 
@@ -28,6 +27,6 @@ def main(arguments: list[str]) -> int:
         from triptych.sweeps.preparing import prepare_arms
 
         show_messages()
-        prepare_arms([one for one in overrides if one not in MULTIRUN])
+        prepare_arms(overrides)
     show_next(after_forecast(rest))
     return 0

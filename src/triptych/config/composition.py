@@ -43,6 +43,7 @@ PATHS = (
     "output",
     "cache",
     "data.dir",
+    "data.path",
     "tokenizer.model_file",
     "tokenizer.tgt_model_file",
 )

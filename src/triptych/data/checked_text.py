@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from triptych.contract.vocabulary import SIDES
-from triptych.data.cleaning import NO_CLEANING, Cleaning
+from triptych.data.cleaning import NO_CLEANING, Cleaner, Cleaning, Pair
 from triptych.data.directions import Direction
 from triptych.data.held_out import HashRange
 from triptych.data.pair_source import PairSource
@@ -35,8 +35,10 @@ _FORMAT = 3
 _REMEDY = "delete the folder that it is in: it is made again"
 _BLOCK_PAIRS = 10_000
 """Number of pairs that are checked and written at a time."""
-_BLOCKS_PER_RECORD = 100
+_BLOCKS_PER_RECORD = 10
 """Number of blocks between two records in the journal."""
+COUNTS = "counts.json"
+"""Name of the file of counts."""
 
 
 @dataclass(frozen=True)
@@ -93,32 +95,31 @@ def read_text(source: PairSource, cache: Path, selection: Selection) -> tuple[Pa
     folder = cache / "text" / selection.key_of(source)
     with build_folder_once(folder) as unfinished:
         if unfinished:
+            cleaner = selection.cleaning.start(selection.direction)
             try:
-                _write(unfinished, source, selection)
+                _write(unfinished, source, selection, cleaner)
             except UserError:  # the source cannot be read to its end
                 shutil.rmtree(unfinished)
                 raise
-    counts: _Stored = read_json(folder / "counts.json", _Stored, _REMEDY)
+    counts: _Stored = read_json(folder / COUNTS, _Stored, _REMEDY)
     require_checksums(folder, counts["files"], _REMEDY)
     return Pairs(*(LineFile(folder / f"{side}.txt") for side in SIDES)), counts
 
 
-def _write(folder: Path, source: PairSource, selection: Selection) -> None:
+def _write(folder: Path, source: PairSource, selection: Selection, cleaner: Cleaner) -> None:
     journal = folder / "text.journal"
     progress = _load_progress(folder, journal)
-    writers = [LineWriter(folder / f"{side}.txt", size) for side, size in zip(SIDES, progress["sizes"], strict=True)]
-    cleaner = selection.cleaning.start(selection.direction)
     cleaner.dropped |= progress["dropped"]
-    part_of = selection.part_of
-    blocks = _blocks(pair for pair in source if part_of is None or part_of.has(pair[0]))
-    for number, block in enumerate(blocks, start=1):
-        filled = [pair for pair in block if all(pair)]
-        if number * _BLOCK_PAIRS <= progress["total"]:
-            cleaner.skip(filled)
-            continue
+    writers = [LineWriter(folder / f"{side}.txt", size) for side, size in zip(SIDES, progress["sizes"], strict=True)]
+    part_of, drop_empty = selection.part_of, selection.drop_empty
+    pairs = (pair for pair in source if part_of is None or part_of.has(pair[0]))
+    for block in _blocks(islice(pairs, progress["total"])):
+        cleaner.skip(_filled(block) if drop_empty else block)
+    for number, block in enumerate(_blocks(pairs), start=1):
+        filled = _filled(block)
         progress["total"] += len(block)
         progress["empty"] += len(block) - len(filled)
-        kept = cleaner.clean(filled if selection.drop_empty else block)
+        kept = cleaner.clean(filled if drop_empty else block)
         for writer, side in zip(writers, zip(*kept, strict=True), strict=False):
             writer.add(side)
         if number % _BLOCKS_PER_RECORD == 0:
@@ -129,8 +130,9 @@ def _write(folder: Path, source: PairSource, selection: Selection) -> None:
     for writer in writers:
         writer.close()
     counts = {"total": progress["total"], "empty": progress["empty"], "dropped": cleaner.dropped}
-    journal.unlink(missing_ok=True)  # no part of what the checksums are of
-    (folder / "counts.json").write_text(json.dumps(counts | {"files": checksums(folder)}))
+    for file in (journal, folder / COUNTS):  # no part of what the checksums are of
+        file.unlink(missing_ok=True)
+    (folder / COUNTS).write_text(json.dumps(counts | {"files": checksums(folder)}))
 
 
 def _load_progress(folder: Path, journal: Path) -> _Progress:
@@ -143,6 +145,10 @@ def _load_progress(folder: Path, journal: Path) -> _Progress:
     return {"total": 0, "empty": 0, "dropped": {}, "sizes": [0] * len(SIDES)}
 
 
-def _blocks(pairs: Iterator[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+def _filled(pairs: list[Pair]) -> list[Pair]:
+    return [pair for pair in pairs if all(pair)]
+
+
+def _blocks(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
     while block := list(islice(pairs, _BLOCK_PAIRS)):
         yield block

@@ -4,41 +4,52 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from triptych.data.directions import Direction
 from triptych.data.seen_hashes import SeenHashes
-from triptych.errors import UserError
+from triptych.errors import UserError, require_at_least
 from triptych.ranges import Count, Factor
 
 Pair = tuple[str, str]
 
 
 class Cleaning:
-    """Steps that drop training pairs; those that are held out of the training files are cleaned too.
+    """Steps that drop training pairs, and pairs of a validation or test set that is a share of the training files.
 
     A pair is dropped by the first step that drops it, in the order of the arguments. White space separates words.
 
     Args:
-        duplicates: whether to drop a pair that has stood before.
+        duplicates: whether to drop a pair that has occurred before.
         identical: whether to drop a pair of equal sides.
-        words: maximum number of words on either side; None for any.
-        ratio: maximum number of words of the longer side per word of the shorter; None for any.
-        languages: whether to drop a pair of which a side is not in its language, as py3langid identifies it.
+        max_words: maximum number of words on either side; None for any.
+        max_word_ratio: maximum number of words of the longer side per word of the shorter; None for any.
+        languages: whether to drop a pair with a side that is not in its language, as py3langid identifies it.
+
+    Raises:
+        UserError: a ratio below 1.
     """
 
     def __init__(
-        self, *, duplicates: bool, identical: bool, words: Count | None, ratio: Factor | None, languages: bool
+        self,
+        *,
+        duplicates: bool,
+        identical: bool,
+        max_words: Count | None,
+        max_word_ratio: Factor | None,
+        languages: bool,
     ) -> None:
-        self._duplicates, self._identical, self._words, self._ratio = duplicates, identical, words, ratio
-        self._languages = languages
+        require_at_least(1, "data.clean", max_word_ratio=max_word_ratio)
+        self._duplicates, self._identical, self._languages = duplicates, identical, languages
+        self._max_words, self._max_word_ratio = max_words, max_word_ratio
 
     def identity(self, direction: Direction) -> list[Any]:
         """Return what changes when other pairs are dropped, as values that JSON can hold; nothing if none are."""
-        chosen = [self._duplicates, self._identical, self._words, self._ratio]
-        known = [*chosen, [*direction] if self._languages else None]
+        identified = [_version_of_identifier(), *direction] if self._languages else None
+        known = [self._duplicates, self._identical, self._max_words, self._max_word_ratio, identified]
         return known if any(known) else []
 
     def start(self, direction: Direction) -> Cleaner:
@@ -49,19 +60,18 @@ class Cleaning:
         """
         steps: dict[str, Callable[[Pair], bool]] = {}
         if self._identical:
-            steps["with equal sides"] = _are_equal
-        if (words := self._words) is not None:
-            steps[f"of more than {words} words a side"] = lambda pair: max(_lengths(pair)) > words
-        if (ratio := self._ratio) is not None:
-            steps[f"with more than {ratio:g} words for one"] = lambda pair: (
-                max(_lengths(pair)) > ratio * max(min(_lengths(pair)), 1)
-            )
+            steps["pairs of equal sides"] = _are_equal
+        if (most := self._max_words) is not None:
+            steps[f"pairs with a side of more than {most} words"] = lambda pair: max(_lengths(pair)) > most
+        if (ratio := self._max_word_ratio) is not None:
+            name = f"pairs whose longer side has more than {ratio:g} times the words of the shorter"
+            steps[name] = lambda pair: max(_lengths(pair)) > ratio * max(min(_lengths(pair)), 1)
         if self._languages:
-            steps["not in their languages"] = _language_check(direction)
+            steps["pairs with a side in another language"] = _language_check(direction)
         return Cleaner(steps, SeenHashes() if self._duplicates else None)
 
 
-NO_CLEANING = Cleaning(duplicates=False, identical=False, words=None, ratio=None, languages=False)
+NO_CLEANING = Cleaning(duplicates=False, identical=False, max_words=None, max_word_ratio=None, languages=False)
 """Drops nothing."""
 
 
@@ -101,7 +111,7 @@ class Cleaner:
         return self._seen.add(np.array([_hash(pair) for pair in pairs], np.uint64)).tolist()
 
 
-DUPLICATES = "that stood before"
+DUPLICATES = "duplicate pairs"
 """How a report names duplicates."""
 
 
@@ -117,13 +127,24 @@ def _lengths(pair: Pair) -> tuple[int, int]:
     return len(pair[0].split()), len(pair[1].split())
 
 
+def _version_of_identifier() -> str:
+    try:
+        return version("py3langid")
+    except PackageNotFoundError as error:
+        raise _without_identifier() from error
+
+
+def _without_identifier() -> UserError:
+    return UserError(
+        "data.clean.languages=true needs py3langid, which is not installed; pip install 'triptych[langid]'."
+    )
+
+
 def _language_check(direction: Direction) -> Callable[[Pair], bool]:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
-        raise UserError(
-            "data.clean.languages=true needs py3langid, which is not installed; pip install 'triptych[langid]'."
-        ) from error
+        raise _without_identifier() from error
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
     for language in direction:
         if language not in identifier.labels:

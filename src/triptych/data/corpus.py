@@ -229,7 +229,7 @@ class TextCorpus(Corpus):
         max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
         directions: directions of training and validation, see ``Directions.of``; ``pivot`` likewise.
         columns: of the source and the target in tables, see ``tables.find_table``.
-        clean: which training pairs are dropped; None for those with an empty side alone.
+        clean: which training pairs are dropped, beside those with an empty side.
 
     Raises:
         UserError: the directions are malformed, a file is missing or is not UTF-8, the sides differ in length, a
@@ -253,33 +253,46 @@ class TextCorpus(Corpus):
         pivot: str | None,
         join: Sequence[int] | None = None,  # runs of version 0.2.0 lack this key and the following
         columns: Sequence[str | int] | None = None,
-        clean: Cleaning | None = None,
+        clean: Cleaning = NO_CLEANING,
     ) -> None:
         chosen = Directions.of(directions, src, tgt, pivot)
-        tables.check_columns(columns)
+        if columns is not None:
+            tables.check_columns(columns)
+            if not any(isinstance(one, str) and tables.is_table(one) for one in (train, validation, *_listed(test))):
+                raise UserError("data.columns is for tables, and no split is one; leave it null.")
         sources = {TRAIN: train, VALIDATION: train if isinstance(validation, int | float) else validation}
-        tests = [] if isinstance(test, int | float) else test
-        for split, source in (*sources.items(), *((f"test[{i}]", one) for i, one in enumerate(tests))):
-            _check_source(f"data.{split}", source, chosen)
+        for split, source in (*sources.items(), *((f"test[{i}]", one) for i, one in enumerate(_listed(test)))):
+            _check_source(f"data.{split}", source, chosen, columns)
         sources |= {TEST: train} if isinstance(test, int | float) else test_sets(test)
-        find = partial(find_source, Path(dir).expanduser(), columns=columns)
+        root = Path(cache).expanduser()
+        find = partial(find_source, Path(dir).expanduser(), cache=root, columns=columns)
         splits, sections, report = read_splits(
             {name: partial(find, source) for name, source in sources.items()},
             chosen,
-            Path(cache).expanduser(),
+            root,
             ranges_of_splits(validation, test, chosen),
-            clean or NO_CLEANING,
+            clean,
         )
         super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 
-def _check_source(key: str, source: Any, directions: Directions) -> None:
-    """Check that a split's source is a prefix, or the files of both sides of the only direction.
+def _listed(test: Sequence[Source] | float) -> Sequence[Source]:
+    return [] if isinstance(test, int | float) else test
+
+
+def _check_source(key: str, source: Any, directions: Directions, columns: Sequence[str | int] | None) -> None:
+    """Check that a split's source is text, or the files of both sides of the only direction.
 
     Raises:
-        UserError: it is neither.
+        UserError: it is neither, or a table whose columns would be the same in several directions.
     """
     if isinstance(source, str):
+        by_language = columns is None and source.endswith(".parquet")
+        if directions.several and tables.is_table(source) and not by_language:
+            raise UserError(
+                f"{key}={source}: with several directions, a table must be a .parquet file whose columns are named as "
+                "the languages, with data.columns=null."
+            )
         return
     shown = f"[{','.join(map(str, source))}]" if isinstance(source, Sequence) else source
     if not isinstance(source, Sequence) or len(source) != 2 or not all(isinstance(file, str) for file in source):

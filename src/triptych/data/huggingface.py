@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.data.cleaning import NO_CLEANING, Cleaning
+from triptych.data.cleaning import Cleaning
 from triptych.data.corpus import Corpus
 from triptych.data.directions import Direction, Directions
+from triptych.data.held_out import ranges_of_splits
 from triptych.data.pair_source import PairSource, file_identity
-from triptych.data.pairs import TRAIN, VALIDATION
+from triptych.data.pairs import TEST, TRAIN, VALIDATION
 from triptych.data.published_sets import find_published, is_published
-from triptych.data.tables import as_sentence
+from triptych.data.tables import as_sentence, check_columns
 from triptych.data.text_reader import read_splits, test_sets
 from triptych.errors import UserError, one_line
 from triptych.ranges import Count, Factor
@@ -32,16 +36,17 @@ class HuggingFaceCorpus(Corpus):
 
     Args:
         name: name of the corpus.
-        path: of the data set: its name on the Hub, or a folder.
-        subset: name of a configuration of the data set; None if it has one alone.
+        path: name of the data set on the Hub, or a folder.
+        subset: configuration of the data set; None if it has only one.
         revision: commit, branch or tag on the Hub; None for the newest.
         src: source language; ``tgt`` is the target language.
-        columns: of the source and the target; ``translation.en`` is the field ``en`` of the column ``translation``.
+        columns: names of the columns of source and target; ``translation.en`` is the field ``en`` of ``translation``.
         train: split of the data set, such as ``train`` or ``train[:10%]``.
-        validation: likewise, or a published test set (``published_sets.py``).
-        test: likewise, a list.
-        cache: root of the cache; downloads are kept in its folder ``huggingface``, checked text in its folder ``text``.
-        clean: which training pairs are dropped; None for those with an empty side alone.
+        validation: likewise, or a published test set (``published_sets.py``), or a share of the training pairs.
+        test: list of such splits or sets, or a share of the training pairs.
+        cache: root of the cache; converted data sets are kept in its folder ``huggingface``, checked text in its folder
+            ``text``. Downloads are kept where the library keeps them (``$HF_HOME``).
+        clean: which training pairs are dropped, beside those with an empty side.
         max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
 
     Raises:
@@ -60,30 +65,30 @@ class HuggingFaceCorpus(Corpus):
         tgt: str,
         columns: Sequence[str],
         train: str,
-        validation: str,
-        test: Sequence[str],
+        validation: str | float,
+        test: Sequence[str] | float,
         cache: str,
-        clean: Cleaning | None,
+        clean: Cleaning,
         max_length: Count | None,
         max_length_ratio: Factor | None,
         join: Sequence[int] | None,
     ) -> None:
+        check_columns(columns, numbers=False)
         directions = Directions.of(None, src, tgt, None)
-        root = Path(cache).expanduser()
-        data_set = HubDataSet(path, subset, revision, root / "huggingface", tuple(columns))
-        sources = {TRAIN: train, VALIDATION: validation, **test_sets(test)}
-        finds = {split: partial(data_set.find, str(source)) for split, source in sources.items()}
-        splits, sections, report = read_splits(finds, directions, root, cleaning=clean or NO_CLEANING)
+        splits, sections, report = read_hub(
+            HubDataSet(path, subset, revision, Path(cache).expanduser(), tuple(columns)),
+            directions,
+            train,
+            validation,
+            test,
+            clean,
+        )
         super().__init__(name, directions.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 
 @dataclass(frozen=True)
 class HubDataSet:
-    """A data set of the Hub; attributes as the arguments of ``HuggingFaceCorpus``, but for ``cache``.
-
-    Attributes:
-        cache: folder of the downloads.
-    """
+    """A data set of the Hub; attributes as the arguments of ``HuggingFaceCorpus``."""
 
     path: str
     subset: str | None
@@ -91,24 +96,12 @@ class HubDataSet:
     cache: Path
     columns: tuple[str, ...]
 
-    def find(self, split: str, direction: Direction) -> PairSource:
-        """Return the pairs of a split, or of a published test set.
+    def load(self, splits: Sequence[str]) -> list[datasets.Dataset]:
+        """Return the rows of each split, with the fields of a column as columns of their own.
 
         Raises:
             UserError: as ``HuggingFaceCorpus``.
         """
-        if is_published(split):
-            return find_published(split, direction)
-        rows = self._load(split).flatten()
-        for column in self.columns:
-            if column not in rows.column_names or len(self.columns) != 2:
-                raise UserError(
-                    f"data.columns=[{','.join(self.columns)}] must be two of the columns of {self.path}: "
-                    f"{', '.join(rows.column_names)}."
-                )
-        return _Rows(f"{self.path}, {split}", rows.select_columns([*dict.fromkeys(self.columns)]), self.columns)
-
-    def _load(self, split: str) -> datasets.Dataset:
         try:
             import datasets
         except ImportError as error:
@@ -117,36 +110,94 @@ class HubDataSet:
             ) from error
         if not sys.stderr.isatty():
             datasets.disable_progress_bars()
-        folder = Path(self.path).expanduser()
-        path = str(folder) if folder.is_dir() else self.path
         try:
-            loaded: Any = datasets.load_dataset(
-                path, self.subset, split=split, revision=self.revision, cache_dir=str(self.cache)
+            loaded = datasets.load_dataset(
+                os.path.expanduser(self.path),
+                self.subset,
+                split=list(splits),
+                revision=self.revision,
+                cache_dir=str(self.cache / "huggingface" / self._version_of_folder()),
+                keep_in_memory=False,  # its files tell whether it has changed
             )
         except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
             raise UserError(
-                f"data: split {split} of {self.path} cannot be loaded ({one_line(error)}); check data.path, "
-                "data.subset and the names of the splits."
+                f"data: {self.path} cannot be loaded ({one_line(error)}); check data.path, data.subset, and the splits "
+                f"{', '.join(splits)}."
             ) from error
-        return loaded
+        return [rows.flatten() for rows in loaded]
+
+    def _version_of_folder(self) -> str:
+        """Return what changes when a folder changes, which the library does not notice; nothing for the Hub."""
+        files = sorted(file for file in Path(os.path.expanduser(self.path)).rglob("*") if file.is_file())
+        identities = json.dumps([file_identity(file) for file in files])
+        return hashlib.sha256(identities.encode()).hexdigest()[:16] if files else ""
+
+
+def read_hub(
+    data_set: HubDataSet,
+    directions: Directions,
+    train: str,
+    validation: str | float,
+    test: Sequence[str] | float,
+    clean: Cleaning,
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Read and check the text of every split, as ``read_splits`` does.
+
+    Args:
+        data_set: where it is.
+        directions: the only direction.
+        train: as of ``HuggingFaceCorpus``; ``validation``, ``test`` and ``clean`` likewise.
+
+    Raises:
+        UserError: as ``HuggingFaceCorpus``.
+    """
+    sources: dict[str, Any] = {TRAIN: train, VALIDATION: train if isinstance(validation, int | float) else validation}
+    sources |= {TEST: train} if isinstance(test, int | float) else test_sets(test)
+    hub = _Hub(data_set, [str(one) for one in dict.fromkeys(sources.values()) if not is_published(str(one))])
+    finds = {split: partial(hub.find, str(source)) for split, source in sources.items()}
+    ranges = ranges_of_splits(validation, test, directions)
+    return read_splits(finds, directions, data_set.cache, ranges, clean)
+
+
+@dataclass
+class _Hub:
+    """The splits of a data set, which are loaded together when the first one is needed."""
+
+    data_set: HubDataSet
+    splits: list[str]
+
+    @cached_property
+    def rows(self) -> dict[str, datasets.Dataset]:
+        return dict(zip(self.splits, self.data_set.load(self.splits), strict=True))
+
+    def find(self, split: str, direction: Direction) -> PairSource:
+        if is_published(split):
+            return find_published(split, direction, self.data_set.cache)
+        rows, columns = self.rows[split], self.data_set.columns
+        if missing := [column for column in columns if column not in rows.column_names]:
+            raise UserError(
+                f"data.columns: {self.data_set.path} has no column {missing[0]}, but {', '.join(rows.column_names)}."
+            )
+        return _Rows(self.data_set, split, rows.select_columns(list(columns)))
 
 
 @dataclass(frozen=True)
 class _Rows(PairSource):
-    title: str
+    data_set: HubDataSet
+    split: str
     rows: datasets.Dataset
-    columns: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        return self.title
+        return f"{self.data_set.path}, {self.split}"
 
     @property
     def identity(self) -> Sequence[Any]:
         files = [file_identity(Path(file["filename"])) for file in self.rows.cache_files]
-        return ["rows", self.title, len(self.rows), [*self.columns], *files]
+        chosen = [self.data_set.subset, self.data_set.revision, [*self.data_set.columns]]
+        return ["rows", self.name, chosen, len(self.rows), *files]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for table in self.rows.with_format("arrow").iter(_ROWS):
-            for src, tgt in zip(*(table[column].to_pylist() for column in self.columns), strict=True):
-                yield as_sentence(src, self.title), as_sentence(tgt, self.title)
+            for src, tgt in zip(*(table[column].to_pylist() for column in self.data_set.columns), strict=True):
+                yield as_sentence(src, self.name), as_sentence(tgt, self.name)

@@ -7,19 +7,28 @@ interrupted download goes on with the corpora that are still missing.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
 
 from triptych.data.cleaning import Cleaning
 from triptych.data.corpus import TextCorpus
 from triptych.data.text_reader import Source
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 from triptych.files import build_folder_once
 from triptych.ranges import Count, Factor
 
@@ -30,8 +39,17 @@ RECIPES = "mtdata.recipes*.yml"
 _SETTINGS = {"PYTHONHASHSEED": "0", "COLUMNS": "1000"}
 """Environment of mtdata. It joins the corpora of a recipe in an order that the hash seed decides, and the same
 recipe must give the same text. Its messages are as wide as the terminal."""
-_LANGUAGE_TAGS = "import sys; from mtdata.entry import bcp47; print(*map(bcp47, sys.argv[1:]))"
-"""Program that prints the tags by which mtdata names the files of languages: ``eng`` for ``en``."""
+_TAGS = """
+import json, sys
+from mtdata.entry import bcp47
+from mtdata.recipe import RECIPES
+
+name, *languages = sys.argv[1:]
+if name not in RECIPES:
+    sys.exit(f"there is no recipe {name}")
+print(json.dumps({"recipe": [*map(str, RECIPES[name].langs)], "asked": [str(bcp47(one)) for one in languages]}))
+"""
+"""Program that prints the languages of a recipe, and those that are asked for, by mtdata's tags."""
 
 
 class RecipeCorpus(TextCorpus):
@@ -45,7 +63,7 @@ class RecipeCorpus(TextCorpus):
             training pairs.
         test: list of ``test1``, ``test2`` … for those of the recipe and of published ones.
         cache: root of the cache; the joined corpora are kept in its folder ``mtdata``.
-        clean: which training pairs are dropped; None for those with an empty side alone.
+        clean: which training pairs are dropped, beside those with an empty side.
         max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
 
     Raises:
@@ -61,7 +79,7 @@ class RecipeCorpus(TextCorpus):
         validation: Source | float,
         test: Sequence[Source] | float,
         cache: str,
-        clean: Cleaning | None,
+        clean: Cleaning,
         max_length: Count | None,
         max_length_ratio: Factor | None,
         join: Sequence[int] | None,
@@ -88,62 +106,111 @@ class RecipeCorpus(TextCorpus):
 def fetch(recipe: str, languages: Sequence[str], root: Path) -> Path:
     """Return the folder with the files of a recipe, ``train.en`` and so on, and make it if there is none.
 
+    The folder's name has a hash of the recipe: one that is changed is another one.
+
     Args:
         recipe: its name.
         languages: of both sides.
         root: where such folders are.
 
     Raises:
-        UserError: mtdata is not installed, or fails.
+        UserError: no name of a recipe, mtdata is not installed or fails, or the recipe is of other languages.
     """
-    folder = root / f"{recipe}.{'-'.join(languages)}"
-    with build_folder_once(folder) as unfinished:
+    if not re.fullmatch(r"\w[\w.-]{0,79}", recipe):
+        raise UserError(f"data.recipe={recipe} is no name of a recipe; give letters, digits, '.', '_' and '-'.")
+    if importlib.util.find_spec("mtdata") is None:
+        raise UserError(
+            f"data.recipe={recipe} needs the package mtdata, which is not installed; pip install 'triptych[recipes]'."
+        )
+    folder = root / f"{recipe}.{'-'.join(sorted(languages))}.{_hash_of(recipe)}"
+    with build_folder_once(folder) as unfinished, TemporaryDirectory() as gathered:
         if unfinished is None:
             return folder
-        if importlib.util.find_spec("mtdata") is None:
-            raise UserError(
-                f"data.recipe={recipe} needs the package mtdata, which is not installed; pip install "
-                "'triptych[recipes]'."
-            )
-        log = root / f"{recipe}.log"
-        logger.info("mtdata gets the corpora of %s, which can take hours; it says how far it is in %s", recipe, log)
-        command = ["-m", "mtdata", "get-recipe", "-i", recipe, "-o", str(unfinished), "--fail-on-error", "--merge"]
-        _run_mtdata(command, recipe, log, recipes=_gather_recipes(unfinished))
-        tags = _run_mtdata(["-c", _LANGUAGE_TAGS, *languages], recipe, log).split()
+        for file in _recipe_files():
+            shutil.copy(file, gathered)
+        mtdata = _Mtdata(recipe, root / f"{recipe}.log", Path(gathered))
+        tags = mtdata.tags(languages)
+        logger.info(
+            "mtdata gets the corpora of %s, which can take hours; it says how far it is in %s", recipe, mtdata.log
+        )
+        mtdata.run("-m", "mtdata", "get-recipe", "-i", recipe, "-o", str(unfinished), "--fail-on-error", "--merge")
         for language, tag in zip(languages, tags, strict=True):
             for file in unfinished.glob(f"*.{tag}"):
                 if tag != language:
                     file.rename(file.with_suffix(f".{language}"))
-        if missing := [one for one in languages if not (unfinished / f"train.{one}").is_file()]:
-            raise UserError(f"data.recipe={recipe} has no text in '{missing[0]}'; choose its languages.")
     return folder
 
 
-def _gather_recipes(folder: Path) -> Path:
-    """Copy triptych's recipes and those of the user into one folder, since mtdata reads those of a single folder."""
-    gathered = folder / "recipes"
-    gathered.mkdir(exist_ok=True)
-    for place in (Path(__file__).parent, Path(os.environ.get("MTDATA_RECIPES", "."))):
-        for file in place.glob(RECIPES):
-            shutil.copy(file, gathered / file.name)
-    return gathered
+def _recipe_files() -> list[Path]:
+    """Return the files of triptych's recipes and of the user's, which mtdata reads from one folder alone."""
+    folders = Path(__file__).parent, Path(os.environ.get("MTDATA_RECIPES", "."))
+    return [file for folder in folders for file in sorted(folder.glob(RECIPES))]
 
 
-def _run_mtdata(command: Sequence[str], recipe: str, log: Path, *, recipes: Path | None = None) -> str:
-    """Run Python with mtdata, and return what it prints.
+def _hash_of(recipe: str) -> str:
+    """Return 8 hexadecimal digits that change with a recipe; for one of mtdata's own, with mtdata's version."""
+    defined = [one for file in _recipe_files() for one in _read_recipes(file) if one.get("id") == recipe]
+    identity = json.dumps(defined or version("mtdata"), sort_keys=True, default=str)
+    return hashlib.sha256(identity.encode()).hexdigest()[:8]
 
-    Raises:
-        UserError: it fails.
+
+def _read_recipes(file: Path) -> list[dict[str, Any]]:
+    try:
+        recipes = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{file} cannot be read ({one_line(error)}); mend it, or remove it.") from error
+    return [one for one in recipes if isinstance(one, dict)] if isinstance(recipes, list) else []
+
+
+@dataclass(frozen=True)
+class _Mtdata:
+    """mtdata in a process of its own.
+
+    Attributes:
+        recipe: that it is asked for.
+        log: file that its messages are added to.
+        recipes: folder of the recipes that it knows beside its own.
     """
-    environment = os.environ | _SETTINGS | ({"MTDATA_RECIPES": str(recipes)} if recipes else {})
-    with log.open("a") as stderr:
-        done = subprocess.run(
-            [sys.executable, *command], stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment, check=False
-        )
-    if done.returncode:
-        last = next((line for line in reversed(log.read_text().splitlines()) if line.strip()), "")
-        raise UserError(
-            f"data.recipe={recipe}: mtdata failed ({last.strip()}); see {log}, and `mtdata list-recipe` for the names. "
-            "Then the same command goes on."
-        )
-    return done.stdout
+
+    recipe: str
+    log: Path
+    recipes: Path
+
+    def tags(self, languages: Sequence[str]) -> list[str]:
+        """Return the tags by which mtdata names the files of languages: ``eng`` for ``en``.
+
+        Raises:
+            UserError: they are not those of the recipe.
+        """
+        found: dict[str, list[str]] = json.loads(self.run("-c", _TAGS, self.recipe, *languages).splitlines()[-1])
+        if {*found["recipe"]} != {*found["asked"]}:
+            raise UserError(
+                f"data.recipe={self.recipe} is of {' and '.join(found['recipe'])}, and not of data.src={languages[0]} "
+                f"and data.tgt={languages[1]}."
+            )
+        return found["asked"]
+
+    def run(self, *command: str) -> str:
+        """Run Python with mtdata, and return what it prints.
+
+        Raises:
+            UserError: it fails.
+        """
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        environment = os.environ | _SETTINGS | {"MTDATA_RECIPES": str(self.recipes)}
+        with self.log.open("a") as stderr:
+            done = subprocess.run(
+                [sys.executable, *command],
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                env=environment,
+                check=False,
+            )
+        if done.returncode:
+            last = next((line for line in reversed(self.log.read_text().splitlines()) if line.strip()), "")
+            raise UserError(
+                f"data.recipe={self.recipe}: mtdata failed ({last.strip()}); see {self.log}, and `mtdata list-recipe` "
+                "for the names. Then the same command goes on."
+            )
+        return done.stdout

@@ -1,16 +1,24 @@
 """Test sets under the names that sacreBLEU gives them, such as ``sacrebleu:wmt14/full``.
 
-sacreBLEU downloads them, checks them and keeps them in its own folder (``~/.sacrebleu``, or what ``$SACREBLEU`` names).
+sacreBLEU downloads them into its own folder (``~/.sacrebleu``, or what ``$SACREBLEU`` names), where it writes without a
+lock. So one process at a time asks it, and the sentences are kept in the cache.
 """
 
 from __future__ import annotations
 
 import difflib
+import shutil
+import tarfile
+import zipfile
 from pathlib import Path
 
+from portalocker.exceptions import LockException
+
+from triptych.contract.vocabulary import SIDES
 from triptych.data.directions import Direction
 from triptych.data.pair_source import FilePair
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
+from triptych.files import build_folder_once
 
 PREFIX = "sacrebleu:"
 """What the name of such a set begins with."""
@@ -21,8 +29,13 @@ def is_published(source: str) -> bool:
     return source.startswith(PREFIX)
 
 
-def find_published(source: str, direction: Direction) -> FilePair:
-    """Return the files of a published test set, downloaded if need be: its source and its first reference.
+def find_published(source: str, direction: Direction, cache: Path) -> FilePair:
+    """Return the files of a published test set: its source and its first reference.
+
+    Args:
+        source: name of the set.
+        direction: languages of both sides.
+        cache: root of the cache; the sentences are kept in its folder ``sacrebleu``.
 
     Raises:
         UserError: sacreBLEU has no such set, the set lacks the direction, or the download fails.
@@ -38,11 +51,32 @@ def find_published(source: str, direction: Direction) -> FilePair:
         )
     if pair not in DATASETS[name].langpairs:
         raise UserError(f"data: {source} has no {pair}, but {', '.join(sorted(DATASETS[name].langpairs))}.")
+    folder = cache / "sacrebleu" / f"{name.replace('/', '_')}.{pair}"
+    with build_folder_once(folder) as unfinished:
+        if unfinished:
+            _fetch(name, pair, unfinished)
+    src, tgt = (folder / f"{folder.name}.{side}" for side in SIDES)
+    return FilePair(src, tgt)
+
+
+def _fetch(name: str, pair: str, folder: Path) -> None:
+    """Have sacreBLEU download a set, and copy its source and its first reference.
+
+    Raises:
+        UserError: it fails.
+    """
+    from sacrebleu.dataset import DATASETS
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    data_set = DATASETS[name]
     try:
-        src, tgt = DATASETS[name].get_source_file(pair), DATASETS[name].get_reference_files(pair)[0]
-    except (OSError, SystemExit) as error:  # it exits where a download is damaged
+        data_set.process_to_text(pair)  # anew: what another process was killed at would look complete
+        files = data_set.get_source_file(pair), data_set.get_reference_files(pair)[0]
+    except (OSError, EOFError, SystemExit, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
         raise UserError(
-            f"data: sacreBLEU could not download {name} ({error}); run `sacrebleu -t {name} -l {pair} --echo src` "
-            "where there is a network, and try again."
+            f"data: sacreBLEU could not get {name} ({one_line(error)}). If there is a network, delete "
+            f"{Path(SACREBLEU_DIR, name)} and try again; or run `sacrebleu -t {name} -l {pair} --echo src` where there "
+            "is one, and copy that folder here."
         ) from error
-    return FilePair(Path(src), Path(tgt))
+    for file, side in zip(files, SIDES, strict=True):
+        shutil.copyfile(file, folder / f"{name.replace('/', '_')}.{pair}.{side}")

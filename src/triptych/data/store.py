@@ -27,6 +27,10 @@ _FORMAT = 3
 REMEDY = "delete the folder that it is in: it is made again"
 
 
+META = "meta.json"
+"""Name of the file that describes the others."""
+
+
 class _Meta(TypedDict):
     """meta.json: the limits that training pairs had, what they dropped, how ids are stored, and all checksums."""
 
@@ -63,7 +67,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, name: str, tags: Mapping[int, LanguageTags]) -> None:
-        meta = read_json(folder / "meta.json", _Meta, REMEDY)
+        meta = read_json(folder / META, _Meta, REMEDY)
         self.name = name
         self.max_length: int | None = meta["max_length"]
         self.max_length_ratio: float | None = meta["max_length_ratio"]
@@ -154,10 +158,11 @@ def prepare(
                 dropped[name] = encode_split(unfinished, name, pairs, tokenizer, dtypes, *limits)
             for journal in unfinished.glob("*.journal"):
                 journal.unlink()
+            (unfinished / META).unlink(missing_ok=True)  # of an earlier, interrupted call
             files = checksums(unfinished)
             meta = {"max_length": max_length, "max_length_ratio": max_length_ratio, "dropped": dropped, "files": files}
-            (unfinished / "meta.json").write_text(json.dumps({**meta, "dtypes": dtypes}))
-    require_checksums(folder, read_json(folder / "meta.json", _Meta, REMEDY)["files"], REMEDY)
+            (unfinished / META).write_text(json.dumps({**meta, "dtypes": dtypes}))
+    require_checksums(folder, read_json(folder / META, _Meta, REMEDY)["files"], REMEDY)
     return {name: Store(folder, name, _tags_by_start(corpus, tokenizer, name)) for name in corpus.splits}
 
 

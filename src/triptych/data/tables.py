@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from triptych.data.directions import Direction
 from triptych.data.pair_source import PairSource, file_identity
 from triptych.data.text_file import read_lines
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,24 +32,26 @@ def is_table(source: str) -> bool:
     return source.endswith(ENDINGS)
 
 
-def check_columns(columns: Any) -> None:
+def check_columns(columns: Any, *, numbers: bool = True) -> None:
     """Check ``data.columns``.
 
+    Args:
+        columns: value of the key.
+        numbers: whether columns may be numbers, beside names.
+
     Raises:
-        UserError: it is neither null nor two different names or numbers.
+        UserError: it is not two different names or numbers.
     """
     listed = isinstance(columns, Sequence) and not isinstance(columns, str)
-    if columns is None or (
-        listed
-        and len(set(columns)) == len(columns) == 2
-        and all(isinstance(one, str) or (isinstance(one, int) and one >= 1) for one in columns)
-    ):
+    if listed and len(columns) == 2 and columns[0] != columns[1] and all(_is_column(one, numbers) for one in columns):
         return
     shown = f"[{','.join(map(str, columns))}]" if listed else columns
-    raise UserError(
-        f"data.columns={shown} must be the columns of source and target, by name or by number from 1, such as [en,fr] "
-        "or [1,2]."
-    )
+    how = "by name or by number from 1, such as [en,fr] or [1,2]" if numbers else "by name, such as [en,fr]"
+    raise UserError(f"data.columns={shown} must be the columns of source and target, {how}.")
+
+
+def _is_column(column: Any, numbers: bool) -> bool:
+    return isinstance(column, str) or (numbers and isinstance(column, int) and column is not True and column >= 1)
 
 
 def find_table(folder: Path, source: str, columns: Columns | None, direction: Direction) -> TableRows:
@@ -62,9 +66,10 @@ def find_table(folder: Path, source: str, columns: Columns | None, direction: Di
     Raises:
         UserError: there is no such file.
     """
-    found = sorted(folder.glob(source)) if "*" in source else [folder / Path(source).expanduser()]
-    if not found or not all(file.is_file() for file in found):
-        raise UserError(f"data: there is no table '{found[0] if found else folder / source}'; give one below data.dir.")
+    path = folder / os.path.expanduser(source)
+    found = [*map(Path, sorted(glob.glob(str(path))))] if "*" in source else [path]
+    if missing := [file for file in found or [path] if not file.is_file()]:
+        raise UserError(f"data: there is no table '{missing[0]}'; give the path of one, below data.dir or absolute.")
     if columns is None:
         columns = direction if source.endswith(".parquet") else (1, 2)
     return TableRows(tuple(found), tuple(columns))
@@ -97,10 +102,10 @@ class TableRows(PairSource):
         return ["table", [*self.columns], *map(file_identity, self.files)]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of all rows. What is missing in a row is an empty sentence.
+        """Yield the pairs of all rows. A null value of a Parquet file is an empty sentence.
 
         Raises:
-            UserError: a file lacks a column, a line of a TSV file lacks one, or a file is damaged.
+            UserError: a file or a line of a TSV file lacks a column, a value is no text, or a file is damaged.
         """
         for file in self.files:
             yield from _read_parquet(file, self.columns) if file.suffix == ".parquet" else _read_tsv(file, self.columns)
@@ -158,8 +163,8 @@ def _read_parquet(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
                     flat = flat.flatten()
                 for src, tgt in zip(*(flat[name].to_pylist() for name in chosen), strict=True):
                     yield as_sentence(src, file), as_sentence(tgt, file)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(f"{file} is no complete Parquet file ({error}); get it again.") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError) as error:
+        raise UserError(f"{file} cannot be read as a Parquet file ({one_line(error)}); get it again.") from error
 
 
 def _leaves(fields: Any, prefix: str = "") -> Iterator[pa.Field]:
@@ -175,7 +180,7 @@ def _leaves(fields: Any, prefix: str = "") -> Iterator[pa.Field]:
 
 
 def as_sentence(value: Any, source: object) -> str:
-    """Return a value of a table as a sentence: on one line, without white space around it; nothing is no text.
+    """Return a value of a table as a sentence on one line, without white space around it. None becomes an empty one.
 
     Raises:
         UserError: the value is no text.

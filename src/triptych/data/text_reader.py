@@ -6,6 +6,7 @@ the published test set, and its scores could not be compared.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -60,13 +61,15 @@ def test_sets(sources: Sequence[Source]) -> dict[str, Source]:
 
 
 def _name_of(source: Source) -> str:
-    if isinstance(source, str):
-        if is_published(source):
-            return source.partition(":")[2].replace("/", "_")
-        if not is_table(source):
-            return Path(source).name
+    """Return the name of a test set, without the characters that a command line or a file's name should not have."""
     first = source if isinstance(source, str) else source[0]
-    return Path(first.removesuffix(".gz")).stem
+    if is_published(first):
+        name = first.partition(":")[2].replace("/", "_")
+    elif isinstance(source, str) and not is_table(source):
+        name = Path(first).name
+    else:
+        name = Path(first.removesuffix(".gz")).stem
+    return re.sub(r"[\[\]:%*?]+", "_", name).strip("_-")
 
 
 def read_splits(
@@ -100,14 +103,14 @@ def read_splits(
     report: list[str] = []
     for name, find in sources.items():
         part_of = (ranges or {}).get(name)
-        read = partial(_read_split, name, find, cache=cache, cleaning=cleaning, part_of=part_of, report=report)
+        read_pairs = partial(_read_split, name, find, cache=cache, cleaning=cleaning, part_of=part_of, report=report)
         if name in (TRAIN, VALIDATION):
-            parts = [read(direction) for direction in directions.trained]
+            parts = [read_pairs(direction) for direction in directions.trained]
             splits[name] = parts[0] if len(parts) == 1 else Pairs(*map(ConcatenatedLines, zip(*parts, strict=True)))
             sizes = zip(directions.trained, (len(part.src) for part in parts), strict=True)
             sections[name] = [Section(direction, size) for direction, size in sizes]
             continue
-        pairs = read(directions.tested)
+        pairs = read_pairs(directions.tested)
         for suffix, route in directions.routes.items():
             splits[name + suffix], sections[name + suffix] = pairs, [Section(route, len(pairs.src))]
     return splits, sections, report
@@ -136,7 +139,7 @@ def _describe(name: str, source: PairSource, counts: Counts, *, of_training: boo
     lines = [f"{counts['total']:,} pairs read from {source.name}{' (held out of training)' if held_out else ''}"]
     if empty := counts["empty"]:
         lines.append(f"{empty:,} pairs with an empty line {'dropped' if of_training else 'kept'}")
-    lines += [f"{count:,} pairs {reason} dropped" for reason, count in counts["dropped"].items()]
+    lines += [f"{count:,} {reason} dropped" for reason, count in counts["dropped"].items()]
     return [f"{name}: {line}" for line in lines]
 
 
@@ -145,6 +148,7 @@ def find_source(
     source: Source,
     direction: Direction,
     *,
+    cache: Path | None = None,
     columns: Columns | None = None,
     text_format: TextFormat = PLAIN,
 ) -> PairSource:
@@ -153,6 +157,7 @@ def find_source(
     Args:
         folder: where the files are.
         source: the split's.
+        cache: root of the cache, for a published test set; None where there can be none.
         columns: of both sides, if the split is a table (``tables.find_table``).
         text_format: how files of sentences are read.
 
@@ -160,8 +165,8 @@ def find_source(
         UserError: a file is missing, or as ``find_file``, ``tables.find_table`` and ``published_sets.find_published``.
     """
     if isinstance(source, str):
-        if is_published(source):
-            return find_published(source, direction)
+        if cache is not None and is_published(source):
+            return find_published(source, direction, cache)
         if is_table(source):
             return find_table(folder, source, columns, direction)
         src, tgt = (find_file(folder, source, language) for language in direction)

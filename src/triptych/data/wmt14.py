@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
-from triptych.data.cleaning import NO_CLEANING, Cleaning
-from triptych.data.corpus import Corpus
+from triptych.data.cleaning import Cleaning
+from triptych.data.corpus import Corpus, TextCorpus
 from triptych.data.directions import Direction, Directions
-from triptych.data.huggingface import HubDataSet
-from triptych.data.pairs import TRAIN, VALIDATION
-from triptych.data.text_reader import Find, find_source, read_splits, test_sets
+from triptych.data.huggingface import HubDataSet, read_hub
 from triptych.errors import UserError
 from triptych.ranges import Count, Factor
 
@@ -26,13 +23,14 @@ class Wmt14(Corpus):
 
     Args:
         src: source language; ``tgt`` is the target language.
-        dir: folder with ``train.en``, ``val.en`` and so on; None for the Hub. The corpus is called text if it is given.
-        path: of the data set: its name on the Hub, or a folder in its format.
-        validation: ``val`` for newstest2013, or a published test set (``published_sets.py``).
-        test: list of ``test`` for newstest2014, and of published test sets.
-        cache: root of the cache; downloads are kept in its folder ``huggingface``, checked text in its folder ``text``.
+        dir: folder with ``train.en``, ``val.en`` and so on, and the corpus is called text; None for the Hub.
+        path: name of the data set on the Hub, or a folder in its format; it is not read if ``dir`` is given.
+        validation: ``val`` for the validation set of the year, or a published one (``published_sets.py``), or a share
+            of the training pairs.
+        test: list of ``test`` for the test set of the year, and of published ones; or a share of the training pairs.
+        cache: root of the cache, see ``HuggingFaceCorpus``.
         max_length: see ``Corpus``; ``max_length_ratio`` and ``join`` likewise.
-        clean: which training pairs are dropped; None for those with an empty side alone.
+        clean: which training pairs are dropped, beside those with an empty side.
 
     Raises:
         UserError: WMT 2014 lacks the languages, or as ``HuggingFaceCorpus`` or ``TextCorpus``.
@@ -45,29 +43,38 @@ class Wmt14(Corpus):
         tgt: str,
         dir: str | None,
         path: str,
-        validation: str,
-        test: Sequence[str],
+        validation: str | float,
+        test: Sequence[str] | float,
         cache: str,
         max_length: Count | None,
         max_length_ratio: Factor | None,
         join: Sequence[int] | None,
-        clean: Cleaning | None,
+        clean: Cleaning,
     ) -> None:
-        directions = Directions.of(None, src, tgt, None)
-        root = Path(cache).expanduser()
-        sources = {TRAIN: "train", VALIDATION: validation, **test_sets(test)}
-        finds: dict[str, Find]
-        if dir is None:
-            columns = f"translation.{src}", f"translation.{tgt}"
-            data_set = HubDataSet(path, _subset(directions.tested), None, root / "huggingface", columns)
-            names = {split: NAMES_ON_THE_HUB.get(str(source), str(source)) for split, source in sources.items()}
-            finds = {split: partial(data_set.find, name) for split, name in names.items()}
+        if dir is not None:
+            own = TextCorpus(
+                name="text",
+                src=src,
+                tgt=tgt,
+                dir=dir,
+                train="train",
+                validation=validation,
+                test=test,
+                cache=cache,
+                max_length=None,
+                max_length_ratio=None,
+                directions=None,
+                pivot=None,
+                clean=clean,
+            )
+            name, splits, sections, report = own.name, own.splits, own.sections, own.report
         else:
-            folder = Path(dir).expanduser()
-            finds = {split: partial(find_source, folder, source) for split, source in sources.items()}
-        splits, sections, report = read_splits(finds, directions, root, cleaning=clean or NO_CLEANING)
-        name = "wmt14" if dir is None else "text"
-        super().__init__(name, directions.languages, splits, report, max_length, max_length_ratio, sections, join)
+            name, directions = "wmt14", Directions.of(None, src, tgt, None)
+            columns = f"translation.{src}", f"translation.{tgt}"
+            data_set = HubDataSet(path, _subset(directions.tested), None, Path(cache).expanduser(), columns)
+            validation = NAMES_ON_THE_HUB.get(str(validation), validation)
+            splits, sections, report = read_hub(data_set, directions, "train", validation, test, clean)
+        super().__init__(name, (src, tgt), splits, report, max_length, max_length_ratio, sections, join)
 
 
 def _subset(direction: Direction) -> str:

@@ -100,7 +100,7 @@ def choose_search(run: Run, search: DictConfig, search_tokens: int) -> ChosenSea
     built = instantiate(search)
     if not built.is_tuned:
         return ChosenSearch(built, {})
-    corpus = instantiate(run.config.data)
+    corpus = run.load_corpus()
     check_text(run, corpus)
     return choose_length_penalty(run.translator, corpus, built, search_tokens)
 
@@ -121,7 +121,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     wanted = instantiate(search)
     metrics = build_metrics(metric)
     translator = run.translator
-    corpus = instantiate(run.config.data)
+    corpus = run.load_corpus()
     check_text(run, corpus)
     if split not in corpus.splits:
         known = [*corpus.splits, *([SUITES] if corpus.suites(1) else [])]
@@ -158,7 +158,7 @@ def evaluate_run_on_suites(run: Run, items: int, search_tokens: int) -> SuitesEv
     Raises:
         UserError: the data have no suites, or text that is not what the run was trained with.
     """
-    corpus = instantiate(run.config.data)
+    corpus = run.load_corpus()
     check_text(run, corpus)
     found = evaluate_suites(run.translator, corpus, items, search_tokens)
     kept = _keep(run, run.files.suites, partial(save_suites, found, run.files, f".{run.weights}"))

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from torch import nn
 
 from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.data.tokenizer import WORD
@@ -98,8 +97,8 @@ def compare_huggingface(run: Run, folder: Path, precision: str, lines: Sequence[
 
 def _score(model: Any, batch: Any, targets: Sequence[Sequence[int]]) -> list[float]:
     """Return the log-probability of each target, with its ``</s>``."""
-    rows = [torch.tensor([*ids, EOS]) for ids in targets]
-    expected = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
+    longest = max(map(len, targets)) + 1
+    expected = torch.tensor([[*ids, EOS, *[PAD] * (longest - 1 - len(ids))] for ids in targets])
     given = torch.cat([torch.full_like(expected[:, :1], BOS), expected[:, :-1]], dim=1)
     with torch.inference_mode():
         logits = model(**batch, decoder_input_ids=given).logits

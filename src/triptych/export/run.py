@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hydra.utils import instantiate
-
 from triptych.data.corpus import VALIDATION
 from triptych.errors import UserError, require_one_of
 from triptych.export.comparison import Comparison
@@ -77,7 +75,7 @@ def export_run(run: Run, format: str, precision: str, output: str | Path) -> tup
             f"checkpoint={run.checkpoint} is not what result.json scores, {scored}, and the folder has the scores too; "
             "leave it out."
         )
-    lines = list(instantiate(run.config.data).splits[VALIDATION][0][:CHECKED_SENTENCES])
+    lines = list(run.load_corpus().splits[VALIDATION].src[:CHECKED_SENTENCES])
     with replacing(folder) as beside:
         chosen.write(run, beside, precision)
         found = chosen.compare(run, beside, precision, lines)

@@ -20,6 +20,8 @@ SHARED_VALUES = ("scale",)
 """Keys that other keys take their values from, and that nothing else reads."""
 DATA_LOCATION = ("dir", "url", "cache")
 """Keys of ``data`` that say where the text lies. The text itself is identified by its fingerprint."""
+OWN_LOCATION = "path"
+"""Another one, of triptych's own corpora; a corpus of the user's may have something else under the name."""
 LATER_KEYS: Mapping[str, Any] = {
     "init": None,
     "search.min_length": 0,
@@ -30,8 +32,8 @@ LATER_KEYS: Mapping[str, Any] = {
         "_target_": "triptych.data.cleaning.Cleaning",
         "duplicates": False,
         "identical": False,
-        "words": None,
-        "ratio": None,
+        "max_words": None,
+        "max_word_ratio": None,
         "languages": False,
     },
 }
@@ -95,6 +97,8 @@ def config_hash(
     for key in (*NOT_IDENTIFYING, *SHARED_VALUES, *(f"data.{part}" for part in DATA_LOCATION), *leaving_out):
         *sections, last = key.split(".")
         functools.reduce(dict.__getitem__, sections, plain).pop(last, None)
+    if str(plain["data"].get("_target_", "")).startswith("triptych.data."):
+        plain["data"].pop(OWN_LOCATION, None)
     for key, unused in LATER_KEYS.items():
         *sections, last = key.split(".")
         section = functools.reduce(lambda inner, name: inner.get(name, {}), sections, plain)

@@ -19,6 +19,7 @@ from triptych.attention.explorer import Attention
 from triptych.config.arguments import checked
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
+from triptych.data.corpus import Corpus
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.ensemble import NO_ATTENTION, EnsembleTranslator
@@ -32,7 +33,7 @@ from triptych.runs.digests import require_same_training
 from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_record
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
-from triptych.runs.stored_config import read_config, vouched_for
+from triptych.runs.stored_config import read_config, require_known_source, vouched_for
 from triptych.stored import read_table
 
 AUTO = "auto"
@@ -99,6 +100,16 @@ class Run:
             UserError: a damaged file, or one that would run code that is not triptych's; see ``trust``.
         """
         return read_config(self.files, self.trust)
+
+    def load_corpus(self) -> Corpus:
+        """Read the text of the run.
+
+        Raises:
+            UserError: text that is not there, or would be fetched from where nobody vouches for; see ``trust``.
+        """
+        require_known_source(self.files, self.config.data, self.trust)
+        corpus: Corpus = instantiate(self.config.data)
+        return corpus
 
     @property
     def trusted(self) -> list[str]:

@@ -10,7 +10,6 @@ that say what is fetched from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -28,7 +27,7 @@ BUILT = ("model", "data", "search", "metric")
 
 TARGET = "_target_"
 """Key whose value says what is built."""
-FETCHED = {"data": ("url", "path"), "metric": ("model",)}
+FETCHED = {"data": ("url", "path", "revision", "recipe"), "metric": ("model",)}
 """By group, the keys whose values say what is fetched: text, or a metric's model, which may hold code."""
 
 
@@ -89,10 +88,32 @@ def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str
                 f"run={folder.path} would run code that is not triptych's: {key}={target}. If you trust it, add "
                 f"trust={target.split('.')[0]}."
             )
+    if group != "data":  # many commands read no text: see require_known_source
+        _require_known_values(folder, group, part, trust, files)
+
+
+def require_known_source(folder: RunFolder, data: DictConfig, trust: str | Sequence[str] | None) -> None:
+    """Check what the text of a run would be fetched from, before it is read.
+
+    Args:
+        folder: of the run.
+        data: section of its configuration.
+        trust: as of ``read_config``.
+
+    Raises:
+        UserError: nobody vouches for it.
+    """
+    if trust is not None:
+        files = [yaml.safe_load(text) for text in yaml_files("data")]
+        packages = [trust] if isinstance(trust, str) else trust
+        _require_known_values(folder, "data", OmegaConf.to_container(data), packages, files)
+
+
+def _require_known_values(folder: RunFolder, group: str, part: Any, trust: Sequence[str], files: Sequence[Any]) -> None:
     for name in FETCHED.get(group, ()):
         known = {value for file in files for _, value in values_in(file, group, name)}
         for key, value in values_in(part, group, name):
-            if value not in known and value not in trust and not Path(value).expanduser().is_dir():
+            if value not in known and value not in trust:
                 raise UserError(
                     f"run={folder.path} would fetch what triptych's own configuration does not name: {key}={value}. If "
                     f"you trust it, add trust={value}."

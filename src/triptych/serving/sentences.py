@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from hydra.utils import instantiate
 
 from triptych.data.pairs import TRAIN, VALIDATION
 from triptych.reports.run_folders import find_run_folders
@@ -44,7 +43,7 @@ def _stored(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _built_in(folder: Path) -> dict[str, pd.DataFrame]:
-    splits = instantiate(Run(folder).config.data).splits
+    splits = Run(folder).load_corpus().splits
     return {
         name: pd.DataFrame({"source": list(sources), "reference": list(references)})
         for name, (sources, references) in splits.items()

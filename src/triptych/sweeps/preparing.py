@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from triptych.config.composition import arms_of
+from triptych.config.composition import sweep_of
 from triptych.errors import UserError
 from triptych.files import require_folder
 from triptych.sweeps.sweep import refuse_mistakes
@@ -24,21 +24,27 @@ def prepare_arms(overrides: Sequence[str]) -> None:
     What is read and made is logged, once for arms that share it.
 
     Args:
-        overrides: of ``triptych train``, for one run or for a sweep.
+        overrides: of ``triptych train``, with ``-m`` for a sweep.
 
     Raises:
         UserError: whatever training would refuse.
     """
-    found = arms_of("train", [*overrides, "-m"])
-    assert found is not None
-    if not found[1]:
+    sweep = sweep_of(overrides)
+    arms = [list(overrides)] if sweep is None else sweep[1]
+    if not arms:
         raise UserError("this sweeper chooses its arms as it goes along; prepare one of them.")
+    configs = [run_config.config for run_config in refuse_mistakes(arms)]
     said: set[str] = set()
-    for run_config in refuse_mistakes(found[1]):
-        for line in _prepare(run_config.config):
+    for config in {_text_of(config): config for config in configs}.values():
+        for line in _prepare(config):
             if line not in said:
                 logger.info(line)
             said.add(line)
+
+
+def _text_of(config: DictConfig) -> str:
+    """Return what two runs have in common that train on the same ids."""
+    return OmegaConf.to_yaml(OmegaConf.masked_copy(config, ["data", "tokenizer", "cache"]))
 
 
 def _prepare(config: DictConfig) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,14 +20,16 @@ from triptych.data.checked_text import Selection, read_text
 from triptych.data.cleaning import NO_CLEANING, Cleaning
 from triptych.data.pair_source import PairSource
 from triptych.data.seen_hashes import SeenHashes
+from triptych.data.text_file import LineWriter
 from triptych.errors import UserError
 
 
 def cleaning(**changes: Any) -> Cleaning:
-    nothing = {"duplicates": False, "identical": False, "words": None, "ratio": None, "languages": False}
+    nothing = {"duplicates": False, "identical": False, "max_words": None, "max_word_ratio": None, "languages": False}
     return Cleaning(**{**nothing, **changes})
 
 
+RATIO = "pairs whose longer side has more than {} times the words of the shorter"
 PAIRS = [
     ("a b", "A B"),
     ("same", "same"),
@@ -40,11 +44,11 @@ PAIRS = [
 @pytest.mark.parametrize(
     ("steps", "dropped"),
     [
-        ({"duplicates": True}, {"that stood before": [2, 5]}),
-        ({"identical": True}, {"with equal sides": [1]}),
-        ({"words": 3}, {"of more than 3 words a side": [4, 6]}),
-        ({"ratio": 3}, {"with more than 3 words for one": [4]}),
-        ({"ratio": 1.5, "duplicates": True}, {"that stood before": [2, 5], "with more than 1.5 words for one": [3, 4]}),
+        ({"duplicates": True}, {"duplicate pairs": [2, 5]}),
+        ({"identical": True}, {"pairs of equal sides": [1]}),
+        ({"max_words": 3}, {"pairs with a side of more than 3 words": [4, 6]}),
+        ({"max_word_ratio": 3}, {RATIO.format("3"): [4]}),
+        ({"max_word_ratio": 1.5, "duplicates": True}, {"duplicate pairs": [2, 5], RATIO.format("1.5"): [3, 4]}),
     ],
 )
 def test_each_step(steps: dict[str, Any], dropped: dict[str, list[int]]) -> None:
@@ -87,8 +91,8 @@ def test_training_alone_is_cleaned(tmp_path: Path) -> None:
     assert corpus.report[:4] == [
         "train: 4 pairs read from train.en and train.fr",
         "train: 1 pairs with an empty line dropped",
-        "train: 1 pairs that stood before dropped",
-        "train: 1 pairs with equal sides dropped",
+        "train: 1 duplicate pairs dropped",
+        "train: 1 pairs of equal sides dropped",
     ]
     assert texts(load(tmp_path), "train")[0] == ["a", "b", "a"], "the cache keeps both apart"
 
@@ -99,29 +103,44 @@ class Numbers(PairSource):
     name = "numbers"
     identity = ("numbers",)
 
-    def __init__(self, fails_at: int | None = None) -> None:
+    def __init__(self, fails_at: int | str | None = None) -> None:
         self._fails_at = fails_at
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        for i in range(100):
+        for i in range(98):
             if i == self._fails_at:
                 raise KeyboardInterrupt
             yield str(i % 60), "" if i % 7 == 0 else str(i % 40)
 
 
+def interrupted_after(calls: int, owner: Any, name: str) -> Any:
+    original, left = getattr(owner, name), iter(range(calls))
+
+    def call(*given: Any, **options: Any) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return original(*given, **options)
+
+    return call
+
+
 @pytest.mark.parametrize("clean", [NO_CLEANING, cleaning(duplicates=True, identical=True)])
-@pytest.mark.parametrize("fails_at", [0, 5, 19, 20, 21, 47, 99])
+@pytest.mark.parametrize("fails_at", [0, 5, 19, 20, 21, 47, 97, "close", "counts", "rename"])
 def test_an_interruption_changes_nothing(
-    clean: Cleaning, fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clean: Cleaning, fails_at: int | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither while pairs are read, nor when the files are closed, when counts.json is written, or at the very end."""
     monkeypatch.setattr(checked_text, "_BLOCK_PAIRS", 5)
     monkeypatch.setattr(checked_text, "_BLOCKS_PER_RECORD", 2)
     selection = Selection(("en", "fr"), drop_empty=True, cleaning=clean)
     expected = read_text(Numbers(), tmp_path / "whole", selection)
-    with pytest.raises(KeyboardInterrupt):
-        read_text(Numbers(fails_at), tmp_path / "cut", selection)
-    journals = [*tmp_path.glob("cut/text/.*/text.journal")]
-    assert len(journals) == (fails_at >= 10)
+    late = {"close": (LineWriter, "close"), "counts": (json, "dumps"), "rename": (Path, "rename")}
+    with monkeypatch.context() as patched:
+        if isinstance(fails_at, str):
+            calls = 11 if fails_at == "counts" else 0  # the folder's key and ten records are JSON too
+            patched.setattr(*late[fails_at], interrupted_after(calls, *late[fails_at]))
+        with pytest.raises(KeyboardInterrupt):
+            read_text(Numbers(fails_at), tmp_path / "cut", selection)
     again = read_text(Numbers(), tmp_path / "cut", selection)
     for found, whole in zip(again[0], expected[0], strict=True):
         assert (list(found), found.digest) == (list(whole), whole.digest)
@@ -145,4 +164,21 @@ def test_a_damaged_journal_begins_anew(damage: str | None, tmp_path: Path, monke
         journal.write_text(damage)
     pairs, counts = read_text(Numbers(), tmp_path, selection)
     assert [*zip(*pairs, strict=True)] == [*Numbers()]
-    assert counts["total"] == 100
+    assert counts["total"] == 98
+
+
+def test_a_missing_package_loses_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked_text, "_BLOCK_PAIRS", 5)
+    monkeypatch.setattr(checked_text, "_BLOCKS_PER_RECORD", 2)
+    selection = Selection(("en", "fr"), drop_empty=True, cleaning=cleaning(languages=True))
+    with pytest.raises(KeyboardInterrupt):
+        read_text(Numbers(50), tmp_path, selection)
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    with pytest.raises(UserError, match=r"needs py3langid, .*triptych\[langid\]"):
+        read_text(Numbers(), tmp_path, selection)
+    assert [*tmp_path.glob("text/.*/text.journal")]
+
+
+def test_a_ratio_below_one_is_refused() -> None:
+    with pytest.raises(UserError, match=r"data.clean.max_word_ratio=0.5 must be at least 1"):
+        cleaning(max_word_ratio=0.5)

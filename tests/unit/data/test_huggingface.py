@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import triptych
 
 from tests.hub import write_data_set
 from tests.unit.data.test_corpus import texts
-from triptych.data.cleaning import Cleaning
+from triptych.data.cleaning import NO_CLEANING, Cleaning
 from triptych.data.huggingface import HuggingFaceCorpus
 from triptych.data.wmt14 import Wmt14
 from triptych.errors import UserError
@@ -36,7 +38,7 @@ def load(folder: Path, **changes: Any) -> HuggingFaceCorpus:
         "validation": "validation",
         "test": ["test"],
         "cache": str(folder / "cache"),
-        "clean": None,
+        "clean": NO_CLEANING,
         "max_length": 100,
         "max_length_ratio": None,
         "join": None,
@@ -58,7 +60,7 @@ def test_splits(folder: Path) -> None:
 
 
 def test_slices_and_cleaning(folder: Path) -> None:
-    cleaning = Cleaning(duplicates=True, identical=False, words=None, ratio=None, languages=False)
+    cleaning = Cleaning(duplicates=True, identical=False, max_words=None, max_word_ratio=None, languages=False)
     corpus = load(folder, train="train[5:]", validation="train[:2]", test=[], clean=cleaning)
     assert texts(corpus, "train")[0] == ["a 5", "a 6", "a 7", "a 8", "a 9", "a 1"]
     assert texts(corpus, "validation")[0] == ["a 0", "a 1"]
@@ -74,10 +76,22 @@ def test_checked_text_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"columns": ["translation.en", "de"]}, r"must be two of the columns of .*wmt: translation.en, translation.fr"),
-        ({"columns": ["translation.en"]}, r"data.columns=\[translation.en\] must be two of the columns"),
-        ({"train": "training"}, "split training of .*wmt cannot be loaded .* check data.path, data.subset"),
-        ({"subset": "de-en"}, "split train of .*wmt cannot be loaded"),
+        (
+            {"columns": ["translation.en", "de"]},
+            r"data.columns: .*wmt has no column de, but translation.en, translation.fr",
+        ),
+        (
+            {"columns": ["translation.en"]},
+            r"data.columns=\[translation.en\] must be the columns of source and target, by n",
+        ),
+        (
+            {"columns": ["translation.en", "translation.en"]},
+            "must be the columns of source and target, by name, such as",
+        ),
+        ({"columns": [1, 2]}, r"data.columns=\[1,2\] must be the columns of source and target, by name, such as"),
+        ({"columns": "translation.en"}, r"data.columns=translation.en must be"),
+        ({"train": "training"}, "wmt cannot be loaded .* check data.path, data.subset, and the splits training, valid"),
+        ({"subset": "de-en"}, "wmt cannot be loaded"),
         ({"validation": "train[:0]"}, "corresponds to no data"),
     ],
 )
@@ -98,7 +112,7 @@ def load_wmt14(folder: Path, **changes: Any) -> Wmt14:
         "max_length": 100,
         "max_length_ratio": None,
         "join": None,
-        "clean": None,
+        "clean": NO_CLEANING,
     }
     return Wmt14(**{**settings, **changes})
 
@@ -120,3 +134,40 @@ def test_languages_that_wmt14_lacks(folder: Path) -> None:
         UserError, match=r"data\.src=de data\.tgt=fr is not in WMT 2014, which has en with one of cs, de, "
     ):
         load_wmt14(folder, src="de")
+
+
+def test_shares_and_names_of_test_sets(folder: Path) -> None:
+    corpus = load(folder, validation=0.3, test=0.3)
+    assert sum(len(pairs.src) for pairs in corpus.splits.values()) == 11
+    assert load(folder, test=["test[:1]"]).test_names == ["test_1"]
+
+
+def test_a_folder_that_has_changed_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``datasets`` does not notice, and the identity of rows in memory would not change."""
+    monkeypatch.setattr("datasets.config.IN_MEMORY_MAX_SIZE", 1e9)
+    assert texts(load(folder), "validation")[0] == ["a 0", "a 1", "a 2"]
+    shutil.rmtree(folder / "wmt")
+    pairs = [("z", "Z")] * 3
+    write_data_set(folder / "wmt", "fr-en", ("en", "fr"), {"train": pairs, "validation": pairs, "test": pairs})
+    assert texts(load(folder), "validation")[0] == ["z", "z", "z"]
+
+
+def test_from_the_command_line(folder: Path) -> None:
+    """``prepare`` makes what ``train`` needs; the run is found where its data set is not, and names no new one."""
+    data = ["data=huggingface", f"data.path={folder / 'wmt'}", "data.subset=fr-en", "data.src=en", "data.tgt=fr"]
+    small = ["scale=smoke", "tokenizer=char", "budget.steps=2", "validation.every=2", "log_every=1", "cache=cache"]
+    prepared = triptych("prepare", "-m", *data, *small, "model=rnn,transformer", cwd=folder)
+    assert prepared.returncode == 0, prepared.stderr
+    assert prepared.stdout.count("train: 12 pairs read from") == 1
+    assert "huggingface: 16 pairs" in prepared.stdout
+    refused = triptych("prepare", *data, *small, "model=rnn,transformer", cwd=folder)
+    assert "add -m" in refused.stderr
+    trained = triptych("train", *data, *small, "name=x", cwd=folder)
+    assert trained.returncode == 0, trained.stderr
+    (folder / "wmt").rename(folder / "moved")
+    assert triptych("translate", "run=runs/x", cwd=folder, stdin="a 1\n").returncode == 0
+    moved = [*data[:1], f"data.path={folder / 'moved'}", *data[2:]]
+    again = triptych("train", *moved, *small, "name=x", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    asked = triptych("evaluate", "run=runs/x", "split=test", cwd=folder)
+    assert "would fetch what triptych's own configuration does not name: data.path=" in asked.stderr

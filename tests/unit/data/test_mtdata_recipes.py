@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from tests.unit.data.test_corpus import texts
 from triptych.data import mtdata_recipes
+from triptych.data.cleaning import NO_CLEANING
 from triptych.data.mtdata_recipes import RecipeCorpus
 from triptych.errors import UserError
 
@@ -59,7 +61,7 @@ def load(folder: Path, **changes: Any) -> RecipeCorpus:
         "validation": 0.3,
         "test": [],
         "cache": str(folder / "cache"),
-        "clean": None,
+        "clean": NO_CLEANING,
         "max_length": None,
         "max_length_ratio": None,
         "join": None,
@@ -80,13 +82,35 @@ def test_corpora_are_joined_and_a_failed_call_goes_on(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_recipes_of_triptych_and_of_mtdata_are_known(folder: Path) -> None:
-    (folder / "made").mkdir()
-    gathered = mtdata_recipes._gather_recipes(folder / "made")
-    listed = mtdata_recipes._run_mtdata(["-m", "mtdata", "list-recipe"], "all", folder / "log", recipes=gathered)
-    assert {"wmt14_enfr", "vaswani_etal_2017_ende", "tiny"} <= {line.split("\t")[0] for line in listed.splitlines()}
-    known = mtdata_recipes._run_mtdata(["-c", KNOWN], "all", folder / "log", recipes=gathered)
-    assert known.split() == ["True"] * 7, "every corpus of wmt14_enfr is in mtdata's index"
+def test_a_recipe_of_other_languages_is_refused_before_anything_is_downloaded(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"data\.recipe=tiny is of eng and fra, and not of data.src=en and data.tgt=de"):
+        load(folder, tgt="de")
+
+
+@pytest.mark.slow
+def test_the_corpora_of_triptychs_recipe_are_known_to_mtdata(folder: Path) -> None:
+    (file,) = Path(mtdata_recipes.__file__).parent.glob("mtdata.recipes*.yml")
+    shutil.copy(file, folder / "recipes")
+    mtdata = mtdata_recipes._Mtdata("wmt14_enfr", folder / "log", folder / "recipes")
+    assert mtdata.tags(["en", "fr"]) == ["eng", "fra"]
+    assert mtdata.run("-c", KNOWN).split() == ["True"] * 7
+
+
+def test_a_recipe_that_is_changed_is_another_one(folder: Path) -> None:
+    first, own = mtdata_recipes._hash_of("tiny"), folder / "recipes" / "mtdata.recipes.mine.yml"
+    assert mtdata_recipes._hash_of("tiny") == first
+    own.write_text(RECIPE.replace("europarl_wmt13", "europarl"))
+    assert mtdata_recipes._hash_of("tiny") != first
+    own.write_text("- [")
+    with pytest.raises(UserError, match=r"mtdata\.recipes\.mine\.yml cannot be read"):
+        mtdata_recipes._hash_of("tiny")
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "n" * 81])
+def test_what_is_no_name_of_a_recipe(name: str, folder: Path) -> None:
+    with pytest.raises(UserError, match="is no name of a recipe"):
+        load(folder, recipe=name)
+    assert not (folder / "cache").exists()
 
 
 KNOWN = """

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_published_set(folder: Path) -> None:
     corpus = load(folder, validation="sacrebleu:wmt14/full", test=["sacrebleu:wmt14/full"])
     assert texts(corpus, "wmt14_full") == (["x", "y &amp; y", "z"], ["X", "Y", "Z"])
-    assert corpus.splits["validation"].src.digest == corpus.splits["wmt14_full"].src.digest
+    assert texts(corpus, "validation") == texts(corpus, "wmt14_full")
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,18 @@ def test_sets_that_are_not_there(name: str, said: str, folder: Path) -> None:
         load(folder, validation=f"sacrebleu:{name}", test=[])
 
 
-def test_no_network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(direction: str) -> str:
-        raise OSError("no route to host")
+def test_it_is_kept_in_the_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load(folder, validation="sacrebleu:wmt14/full", test=[])
+    monkeypatch.setattr(DATASETS["wmt14/full"], "process_to_text", None)
+    assert load(folder, validation="sacrebleu:wmt14/full", test=[]).fingerprint == first.fingerprint
 
-    monkeypatch.setattr(DATASETS["wmt14/full"], "get_source_file", fail)
-    with pytest.raises(
-        UserError, match=r"could not download wmt14/full \(no route to host\); run `sacrebleu -t wmt14/f"
-    ):
+
+@pytest.mark.parametrize("error", [OSError("no route to host"), SystemExit(1), tarfile.ReadError("not a gzip file")])
+def test_a_failed_download(error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(direction: str) -> None:
+        raise error
+
+    monkeypatch.setattr(DATASETS["wmt14/full"], "process_to_text", fail)
+    said = rf"could not get wmt14/full \({error}\)\. If there is a network, delete .*wmt14/full and try again"
+    with pytest.raises(UserError, match=said):
         load(folder, validation="sacrebleu:wmt14/full", test=[])

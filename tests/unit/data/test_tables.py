@@ -84,10 +84,28 @@ def test_a_table_that_has_changed_is_read_again(folder: Path) -> None:
         ({"train": "no-*.tsv"}, r"there is no table '.*no-\*.tsv'"),
         ({"train": "test.parquet", "columns": ["en", "de"]}, "test.parquet has no column de; it has fr, en, id"),
         ({"train": "test.parquet", "columns": ["en", "id"]}, "a column has 0, which is no text"),
-        ({"train": "bad.parquet"}, "bad.parquet is no complete Parquet file"),
+        ({"train": "bad.parquet"}, "bad.parquet cannot be read as a Parquet file"),
+        ({"columns": [True, 2]}, r"data.columns=\[True,2\] must be"),
+        ({"columns": [["en"], ["fr"]]}, r"must be the columns of source and target"),
+        ({"train": "twice.parquet", "columns": ["en", "fr"]}, "twice.parquet cannot be read as a Parquet file"),
+        ({"directions": ["en-fr", "fr-en"]}, "with several directions, a table must be a .parquet file"),
+        ({"train": "a", "validation": "a", "columns": [1, 2]}, "data.columns is for tables, and no split is one"),
     ],
 )
 def test_tables_that_cannot_be_are_refused(folder: Path, changes: dict[str, Any], said: str) -> None:
+    column = pa.array(["a"])
+    parquet.write_table(pa.table([column] * 3, names=["en", "en", "fr"]), folder / "twice.parquet")
     (folder / "bad.parquet").write_bytes((folder / "test.parquet").read_bytes()[:-9])
     with pytest.raises(UserError, match=said):
         load(folder, **{"train": "train.tsv", "validation": "train.tsv", "test": [], **changes})
+
+
+def test_absolute_patterns_and_names_of_test_sets(folder: Path) -> None:
+    corpus = load(folder, train=f"{folder}/tr*.tsv", validation="train.tsv", test=["t*.parquet"])
+    assert texts(corpus, "train")[0] == ['a "b"', "d"]
+    assert corpus.test_names == ["t"]
+
+
+def test_several_directions_in_one_parquet_file(folder: Path) -> None:
+    corpus = load(folder, train="test.parquet", validation="test.parquet", test=[], directions=["en-fr", "fr-en"])
+    assert texts(corpus, "train") == (["g g", "i", "G", "I"], ["G", "I", "g g", "i"])
