@@ -106,7 +106,8 @@ def plan(folder: Path, count: int) -> dict[str, float]:
 def change_epoch(folder: Path, count: int) -> dict[str, float]:
     """Measure the longest wait for a batch where an epoch ends, and the memory that the process does not share.
 
-    Pages of mapped files are no part of it: all ranks of a machine map the same. The epoch's last batches are taken a minute after its plan: a real epoch takes longer than that.
+    Pages of mapped files are no part of it: all ranks of a machine map the same. The epoch's last batches are taken a
+    minute after its plan: a real epoch takes longer than that.
     """
     from triptych.data.batching import Stream
 

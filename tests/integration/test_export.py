@@ -77,7 +77,7 @@ def test_huggingface(tmp_path: Path) -> None:
     assert "library_name: transformers" in (tmp_path / "hub" / "README.md").read_text()
     translate = library.pipeline("translation", str(tmp_path / "hub"), max_new_tokens=50)
     post = load(tmp_path / "runs" / "post")
-    (ours,) = post.tokenizer.decode(translate_unpenalised(post, ["the cat sleeps ."]).targets, "tgt")
+    (ours,) = post.tokenizer.decode(translate_unpenalised(post.translator, ["the cat sleeps ."]).targets, "tgt")
     theirs = translate("the cat sleeps .")[0]["translation_text"].strip()
     assert ours
     assert ours.startswith(theirs) or theirs.startswith(ours)

@@ -8,11 +8,11 @@ from typing import Any
 
 from triptych.contract.exported import CTranslate2Model
 from triptych.contract.vocabulary import BOS, EOS, PAD
+from triptych.decoding.translator import Translator
 from triptych.errors import UserError
 from triptych.export.comparison import FOLDER, Comparison
 from triptych.export.unpenalised import translate_unpenalised
 from triptych.layers.ctranslate2 import require_ctranslate2
-from triptych.runs.run import Run
 
 QUANTIZATIONS = {"full": None, "half": "float16", "int8": "int8"}
 """What CTranslate2 calls the precisions of weights."""
@@ -22,17 +22,17 @@ _BATCH = 64
 """Sentences that it translates or scores at a time."""
 
 
-def to_ctranslate2(run: Run, folder: Path, precision: str) -> None:
+def to_ctranslate2(translator: Translator, folder: Path, precision: str) -> None:
     """Write the folder of a CTranslate2 model, with the SentencePiece models that it needs.
 
     Raises:
         UserError: CTranslate2 cannot run this architecture or is not installed, or the model has several directions.
     """
-    if run.translator.directions.several:
+    if translator.directions.several:
         raise UserError(
             "CTranslate2 adds no language tags, which a run of data.directions needs; export a run of one direction."
         )
-    exported, tokenizer = run.model.ctranslate2(), run.tokenizer
+    exported, tokenizer = translator.model.ctranslate2(), translator.tokenizer
     spec: Any = exported.spec
     if exported.prompt is None:
         spec.register_source_vocabulary(tokenizer.vocabulary_pieces("src"))
@@ -46,12 +46,12 @@ def to_ctranslate2(run: Run, folder: Path, precision: str) -> None:
     tokenizer.save(folder)
 
 
-def compare_ctranslate2(run: Run, folder: Path, precision: str, lines: Sequence[str]) -> Comparison:
+def compare_ctranslate2(translator: Translator, folder: Path, precision: str, lines: Sequence[str]) -> Comparison:
     """Translate lines with both programs, and score our translations with both."""
-    ours = translate_unpenalised(run, lines)
-    exported = run.model.ctranslate2()
+    ours = translate_unpenalised(translator, lines)
+    exported = translator.model.ctranslate2()
     program = _EncoderDecoder if exported.prompt is None else _DecoderOnly
-    theirs = program(run, exported, folder, COMPUTE_TYPES[precision])
+    theirs = program(translator, exported, folder, COMPUTE_TYPES[precision])
     opening = f"import ctranslate2; print(ctranslate2.{program.CLASS}({FOLDER!r}))"
     return ours.compare(theirs.translate(ours.sources, ours.longest), theirs.score(ours.sources, ours.targets), opening)
 
@@ -61,8 +61,8 @@ class _EncoderDecoder:
 
     CLASS = "Translator"
 
-    def __init__(self, run: Run, exported: CTranslate2Model, folder: Path, compute_type: str) -> None:
-        self._tokenizer, self._search = run.tokenizer, run.translator.search
+    def __init__(self, translator: Translator, exported: CTranslate2Model, folder: Path, compute_type: str) -> None:
+        self._tokenizer, self._search = translator.tokenizer, translator.search
         self._prompt = exported.prompt
         program = getattr(require_ctranslate2(), self.CLASS)
         self._program = program(str(folder), device="cpu", compute_type=compute_type)

@@ -77,7 +77,7 @@ def _save_tokenizer(run: Run, folder: Path) -> None:
 
 def compare_huggingface(run: Run, folder: Path, precision: str, lines: Sequence[str]) -> Comparison:
     """Translate lines with both programs, each with its own tokenizer, and score our translations with both."""
-    ours = translate_unpenalised(run, lines)
+    ours = translate_unpenalised(run.translator, lines)
     library = huggingface_library()
     model = library.AutoModelForSeq2SeqLM.from_pretrained(str(folder), dtype=torch.float32).eval()
     tokenizer = library.AutoTokenizer.from_pretrained(str(folder))

@@ -41,7 +41,12 @@ class Format:
 
 
 FORMATS = {
-    "ctranslate2": Format(tuple(QUANTIZATIONS), to_ctranslate2, compare_ctranslate2, has_scores=False),
+    "ctranslate2": Format(
+        tuple(QUANTIZATIONS),
+        lambda run, folder, precision: to_ctranslate2(run.translator, folder, precision),
+        lambda run, folder, precision, lines: compare_ctranslate2(run.translator, folder, precision, lines),
+        has_scores=False,
+    ),
     "huggingface": Format(("full", "half"), to_huggingface, compare_huggingface, has_scores=True),
     "safetensors": Format(("full", "half"), to_safetensors, compare_safetensors, has_scores=True),
 }

@@ -1,4 +1,4 @@
-"""A run's translations without a length penalty, which other programs define differently, to compare theirs with."""
+"""Translations without a length penalty, which other programs define differently, to compare theirs with."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
+from triptych.decoding.translator import Translator
 from triptych.export.comparison import Comparison
-from triptych.runs.run import Run
 
 
 @dataclass(frozen=True)
 class Unpenalised:
-    """Translations by the run's search without its length penalty.
+    """Translations by a search without its length penalty.
 
     Attributes:
         sources: ids of each sentence that has any, without special ids.
@@ -40,9 +40,8 @@ class Unpenalised:
         )
 
 
-def translate_unpenalised(run: Run, lines: Sequence[str]) -> Unpenalised:
-    """Translate lines by a run's search without its length penalty."""
-    translator = run.translator
+def translate_unpenalised(translator: Translator, lines: Sequence[str]) -> Unpenalised:
+    """Translate lines by a translator's search without its length penalty."""
     search = translator.search
     unpenalised = Search(
         beam_size=search.beam_size,

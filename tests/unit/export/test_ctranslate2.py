@@ -43,6 +43,8 @@ def translator(tokenizer: Tokenizer, *options: str) -> Translator:
 @pytest.mark.parametrize(
     "options",
     [
+        "model=lm4mt",
+        "model=lm4mt positions=learned max_length=64 norm_position=post language_tags=false",
         "",
         "positions=sinusoidal encoder_layers=2",
         "positions=sinusoidal_concatenated norm_position=post activation=gelu tying=decoder",
@@ -52,26 +54,27 @@ def translator(tokenizer: Tokenizer, *options: str) -> Translator:
     ],
 )
 def test_log_probabilities_are_ours(tokenizer: Tokenizer, options: str, tmp_path: Path) -> None:
-    trained = translator(tokenizer, "model=transformer", *[f"model.{option}" for option in options.split()])
-    to_ctranslate2(trained, tmp_path / "model")
-    found = compare_ctranslate2(trained, tmp_path / "model", LINES, SEARCH)
+    chosen = [option if option.startswith("model=") else f"model.{option}" for option in options.split()]
+    trained = translator(tokenizer, *([] if "model=lm4mt" in chosen else ["model=transformer"]), *chosen)
+    to_ctranslate2(trained, tmp_path / "model", "full")
+    found = compare_ctranslate2(trained, tmp_path / "model", "full", LINES)
     assert found.sentences == 3
     assert found.difference < 1e-4
 
 
 def test_a_model_that_computes_another_thing_is_noticed(tokenizer: Tokenizer, tmp_path: Path) -> None:
     trained = translator(tokenizer, "model=transformer")
-    to_ctranslate2(trained, tmp_path / "model")
+    to_ctranslate2(trained, tmp_path / "model", "full")
     with torch.no_grad():
         trained.model.decoder.norm.weight.mul_(1.01)
-    assert compare_ctranslate2(trained, tmp_path / "model", LINES, SEARCH).difference > 1e-3
+    assert compare_ctranslate2(trained, tmp_path / "model", "full", LINES).difference > 1e-3
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["model=rnn_luong"], "CTranslate2 cannot run RNN"),
-        (["model=lm4mt"], "CTranslate2 cannot run LM4MT"),
+        (["model=lm4mt", "model.source_attention=bidirectional"], "CTranslate2 has no prefix model"),
         (["model=transformer", "model.d_k=10", "model.d_v=6"], r"model\.d_k=10 and model\.d_v=6"),
         (["model=transformer", "model.norm=none"], r"no Transformer with model\.norm=none"),
     ],
@@ -80,5 +83,15 @@ def test_what_it_has_no_form_for_is_refused(
     tokenizer: Tokenizer, options: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=message):
-        to_ctranslate2(translator(tokenizer, *options), tmp_path / "model")
+        to_ctranslate2(translator(tokenizer, *options), tmp_path / "model", "full")
     assert not (tmp_path / "model").exists()
+
+
+def test_rounding_leaves_the_model_as_it_is(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """CTranslate2 quantises in place."""
+    trained = translator(tokenizer, "model=transformer")
+    before = {name: tensor.clone() for name, tensor in trained.model.state_dict().items()}
+    to_ctranslate2(trained, tmp_path / "model", "int8")
+    for name, tensor in trained.model.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
+    assert compare_ctranslate2(trained, tmp_path / "model", "int8", LINES).difference < 1.0
