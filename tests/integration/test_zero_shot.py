@@ -76,7 +76,7 @@ def test_a_run_serves_every_direction(trained: Path, files: Path, capsysbinary: 
     assert command(trained, "translate", f"run={trained}", "tgt=fr", stdin="x") == 2
     assert b"src and tgt are both fr" in capsysbinary.readouterr().err
     with pytest.raises(UserError, match="export a run of one direction"):
-        to_ctranslate2(run.translator, trained / "exported")
+        to_ctranslate2(run.translator, trained / "exported", "full")
 
 
 def test_evaluate_knows_every_split(trained: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -152,6 +152,7 @@ def test_a_folder_that_has_changed_is_read_again(folder: Path, monkeypatch: pyte
     assert texts(load(folder), "validation")[0] == ["z", "z", "z"]
 
 
+@pytest.mark.slow
 def test_from_the_command_line(folder: Path) -> None:
     """``prepare`` makes what ``train`` needs; the run is found where its data set is not, and names no new one."""
     data = ["data=huggingface", f"data.path={folder / 'wmt'}", "data.subset=fr-en", "data.src=en", "data.tgt=fr"]
