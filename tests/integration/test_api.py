@@ -51,6 +51,7 @@ def call_everything(output: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_everything_twice_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     first, second = call_everything("first"), call_everything("second")

@@ -53,6 +53,7 @@ def assert_same(one: Any, other: Any) -> None:
         assert one == other
 
 
+@pytest.mark.slow
 def test_a_branch_ends_like_a_training_from_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three budgets in a chain, the last one cut off where it left the trunk, against the last one alone."""
     assert "steps are those of" not in train(tmp_path, 10, "chain")

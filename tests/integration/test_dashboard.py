@@ -21,6 +21,9 @@ SHORT = ["budget.steps=6", "validation.every=2", "log_every=3", "data.test=20", 
 SHORT += ["metric=[bleu,chrf]", "validation.search.max_length_ratio=0"]
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("dashboard")

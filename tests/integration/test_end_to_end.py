@@ -188,6 +188,7 @@ def test_any_budget_ends_with_a_validation(tmp_path: Path) -> None:
     assert torch.load(folder / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 7
 
 
+@pytest.mark.slow
 def test_two_ranks_train_as_one(tmp_path: Path) -> None:
     """The same budget over two processes: the same loss of every step, the tokens of both counted."""
     ranks = ["strategy=ddp", "strategy.accelerator=cpu", "strategy.precision=32-true", "strategy.workers=0"]

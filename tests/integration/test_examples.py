@@ -49,6 +49,7 @@ def test_tune_with_optuna(tmp_path: Path) -> None:
     assert float(output.splitlines()[-1].split()[-1]) == pytest.approx(min(losses), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_own_parts(tmp_path: Path) -> None:
     output = example("own_parts/train.py", tmp_path)
     assert "gradient norm" in output

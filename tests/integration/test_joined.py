@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
 from conftest import triptych
 
 import triptych as api
@@ -13,6 +14,7 @@ TINY = ["scale=smoke", "budget.steps=2", "validation.every=2", "data.train=200",
 TINY += ["data.validation=8", "data.test=8", "data.test_long=4", "search.beam_size=1"]
 
 
+@pytest.mark.slow
 def test_a_sweep_on_joined_sentences(tmp_path: Path) -> None:
     arms = "arm=bottleneck/rnn_none,bottleneck/rnn_luong"
     command = ["train", "-m", "experiment=bottleneck", *TINY, arms, "seed=1,2", "jobs=1", "output=runs"]

@@ -19,9 +19,13 @@ SMALL = [
     [
         (["model.d_ff=48", "length_edges=[5,10]"], [r"transformer-toy-[0-9a-f]{8}"]),
         (["name=mine"], ["mine"]),
-        (["-m", "length_edges=[5,10],[10,20]", "seed=1,2"], [r".*seed_[12].*"] * 4),
+        pytest.param(["-m", "length_edges=[5,10],[10,20]", "seed=1,2"], [r".*seed_[12].*"] * 4, marks=pytest.mark.slow),
         (["-m", "experiment=normalization", "arm=normalization/post"], [r".*"]),
-        (["-m", "experiment=schedule"], [r".*noam.*", r".*cosine.*", r".*constant.*", r".*inverse_sqrt.*"]),
+        pytest.param(
+            ["-m", "experiment=schedule"],
+            [r".*noam.*", r".*cosine.*", r".*constant.*", r".*inverse_sqrt.*"],
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["run", "name", "lists-and-seeds", "arm", "experiment"],
 )

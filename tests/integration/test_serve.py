@@ -77,6 +77,7 @@ def malformed(draw: Random) -> bytes:
     return b"\r\n".join([start, *lines, b"", body])
 
 
+@pytest.mark.slow
 def test_many_requests_at_once_and_malformed_ones() -> None:
     """20 at once are all answered, each with its own sentence; 100 malformed ones change nothing; Ctrl-C ends."""
     own = {model: api.load(f"demo:{model}") for model in MODELS}

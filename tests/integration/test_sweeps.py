@@ -203,6 +203,7 @@ def test_a_sweep_that_is_killed_five_times_ends_as_a_whole_one(home: Path) -> No
     assert {arm.status for arm in sweeps.read_arms(folder / "runs")} == {"finished"}
 
 
+@pytest.mark.slow
 def test_of_two_starts_each_arm_is_trained_once(home: Path, whole: dict[str, Any]) -> None:
     folder = place(home, "twice")
     both = [start(folder, *FEWER) for _ in range(2)]
@@ -365,6 +366,7 @@ def test_arms_of_a_command_line() -> None:
     assert len(found[1]) == 2
 
 
+@pytest.mark.slow
 def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
     folder = place(home, "killer")
     command = ["model=transformer,lm4mt", "budget.steps=3", "jobs=1"]

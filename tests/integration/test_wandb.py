@@ -32,6 +32,7 @@ def logged(sweep: list[tuple[Path, list[Record]]]) -> tuple[Path, list[Record]]:
     return sweep[0]
 
 
+@pytest.mark.slow
 def test_the_arms_of_a_sweep_are_one_group(sweep: list[tuple[Path, list[Record]]]) -> None:
     first, second = sweep
     assert first[0].parents[2] != second[0].parents[2], "every run of a sweep has a file of its own"
