@@ -74,7 +74,9 @@ def test_huggingface(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     files = {path.name for path in (tmp_path / "hub").iterdir()}
     assert {"model.safetensors", "config.json", "source.spm", "target.spm", "vocab.json", "README.md"} <= files
-    assert "library_name: transformers" in (tmp_path / "hub" / "README.md").read_text()
+    card = (tmp_path / "hub" / "README.md").read_text()
+    assert "library_name: transformers" in card
+    compile(card.partition("```python\n")[2].partition("```")[0], "card", "exec")
     translate = library.pipeline("translation", str(tmp_path / "hub"), max_new_tokens=50)
     post = load(tmp_path / "runs" / "post")
     (ours,) = post.tokenizer.decode(translate_unpenalised(post.translator, ["the cat sleeps ."]).targets, "tgt")

@@ -21,7 +21,8 @@ def slow(name: str) -> tuple[pytest.MarkDecorator, ...]:
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=slow(name)) for name in MODELS])
 def test_it_trains_as_copies_do_and_goes_on_exactly(name: str, tmp_path: Path) -> None:
-    settings = [*CPUS, *MODELS[name], "batch.accumulate=2"]
+    # Adam divides by the root of the second moment: with a small eps, rounding grows where gradients are small.
+    settings = [*CPUS, *MODELS[name], "batch.accumulate=2", "optimizer.optimizer.eps=1e-2"]
     train(tmp_path / "copies", "strategy=ddp", *settings)
     train(tmp_path / "shards", "strategy=fsdp", *settings)
     train_and_terminate(tmp_path / "stopped", "strategy=fsdp", *settings, after=6)
@@ -29,7 +30,7 @@ def test_it_trains_as_copies_do_and_goes_on_exactly(name: str, tmp_path: Path) -
 
     assert stream(tmp_path / "copies") == stream(tmp_path / "shards") == stream(tmp_path / "stopped")
     copies, shards, stopped = (weights(tmp_path / folder) for folder in ("copies", "shards", "stopped"))
-    torch.testing.assert_close(shards, copies, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(shards, copies, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(stopped, shards, rtol=0, atol=0)
     assert log(tmp_path / "stopped") == log(tmp_path / "shards")
     for of_shards, of_copies in zip(log(tmp_path / "shards"), log(tmp_path / "copies"), strict=True):

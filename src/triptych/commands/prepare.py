@@ -18,6 +18,7 @@ def main(arguments: list[str]) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="triptych prepare",
+        usage="triptych prepare [-m] [key=value ...]",
         description="Read and check the text of a run or of a sweep, train its tokenizers and encode it, into the "
         "folder that cache names. A machine without GPUs can do so before others train.",
         epilog="It takes every key of triptych train: see triptych train --help.",

@@ -21,10 +21,11 @@ from triptych.runs.run import Run
 
 _BATCH = 64
 """Sentences that it translates or scores at a time."""
-USAGE = """\
-from {library} import pipeline
+USAGE = f"""\
+from {LIBRARY} import pipeline
 
-print(pipeline("translation", "FOLDER")("…"))
+translate = pipeline("translation", "FOLDER")  # the path of this folder
+print(translate("A sentence."))
 """
 
 
