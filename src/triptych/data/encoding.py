@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence, Set
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from itertools import count, repeat
 
 import numpy as np
@@ -43,11 +44,22 @@ def encode_blocks(tokenizer: Tokenizer, pairs: Pairs, first: int) -> Iterator[tu
     with ProcessPoolExecutor(workers, context, _start_worker, (tokenizer, pairs)) as pool:
         pending: deque[Future[tuple[RaggedArray, RaggedArray]]] = deque()
         for start in track(starts, "encoding", console=Console(stderr=True), transient=True):
-            pending.append(pool.submit(_encode_in_worker, start, start + BLOCK_PAIRS))
+            with _interrupts_held_back():  # the first call starts the processes
+                pending.append(pool.submit(_encode_in_worker, start, start + BLOCK_PAIRS))
             if len(pending) > 2 * workers:  # bounds the memory of blocks that wait to be written
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Hold SIGINT back. Processes that are started meanwhile never get it: Ctrl-C is handled by this one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class LineEncoder:
@@ -126,7 +138,6 @@ _worker_encoder: PairEncoder
 def _start_worker(tokenizer: Tokenizer, pairs: Pairs) -> None:
     global _worker_encoder
     _worker_encoder = PairEncoder(tokenizer, pairs)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -171,3 +173,12 @@ def test_of_two_processes_one_builds_and_the_other_waits(corpus: Corpus, tokeniz
     build("second")
     first.join()
     assert order == [("first", True), ("second", False)]
+
+
+def test_processes_that_encode_never_get_ctrl_c() -> None:
+    """Not even while they start, when they could only end with a traceback."""
+    asked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    with encoding._interrupts_held_back():
+        held = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    after = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert (held, after) == ("True\n", "False\n")
