@@ -34,8 +34,8 @@ def data_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw, sentences = random.Random(0), made.pop("train")
     made.pop("test_long")
     chosen = (draw.choices(sentences, k=draw.randint(1, 3)) for _ in range(PAIRS))
-    joined = [tuple(map(" ".join, zip(*parts, strict=True))) for parts in chosen]
-    write_data_set(folder, "fr-en", ("en", "fr"), {"train": joined, **made}, shards=4)  # type: ignore[dict-item]
+    joined = [(" ".join(src for src, _ in parts), " ".join(tgt for _, tgt in parts)) for parts in chosen]
+    write_data_set(folder, "fr-en", ("en", "fr"), {"train": joined, **made}, shards=4)
     return folder
 
 

@@ -37,6 +37,7 @@ _BLOCK_PAIRS = 10_000
 """Number of pairs that are checked and written at a time."""
 _BLOCKS_PER_RECORD = 10
 """Number of blocks between two records in the journal."""
+_PAIRS_PER_MESSAGE = 1_000_000
 COUNTS = "counts.json"
 """Name of the file of counts."""
 
@@ -126,7 +127,8 @@ def _write(folder: Path, source: PairSource, selection: Selection, cleaner: Clea
             progress |= {"sizes": [writer.flush() for writer in writers], "dropped": cleaner.dropped}
             with replacing(journal) as temporary:
                 temporary.write_text(json.dumps(progress))
-            logger.info("%s pairs read from %s", f"{progress['total']:,}", source.name)
+            if progress["total"] % _PAIRS_PER_MESSAGE == 0:
+                logger.info("%s pairs read from %s", f"{progress['total']:,}", source.name)
     for writer in writers:
         writer.close()
     counts = {"total": progress["total"], "empty": progress["empty"], "dropped": cleaner.dropped}

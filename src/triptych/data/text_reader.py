@@ -16,7 +16,7 @@ from triptych.data.cleaning import NO_CLEANING, Cleaning
 from triptych.data.directions import Direction, Directions
 from triptych.data.held_out import HashRange
 from triptych.data.pair_source import PLAIN, FilePair, PairSource, TextFormat
-from triptych.data.pairs import TRAIN, VALIDATION, Pairs, Section
+from triptych.data.pairs import TEST, TRAIN, VALIDATION, Pairs, Section
 from triptych.data.published_sets import find_published, is_published
 from triptych.data.tables import Columns, find_table, is_table
 from triptych.data.text_file import ConcatenatedLines
@@ -69,7 +69,8 @@ def _name_of(source: Source) -> str:
         name = Path(first).name
     else:
         name = Path(first.removesuffix(".gz")).stem
-    return re.sub(r"[\[\]:%*?]+", "_", name).strip("_-")
+    plain = re.sub(r"[\[\]:%*?]+", "_", name)
+    return name if plain == name else plain.strip("_-") or TEST
 
 
 def read_splits(

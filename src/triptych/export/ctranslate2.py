@@ -33,7 +33,7 @@ def to_ctranslate2(translator: Translator, folder: Path, precision: str) -> None
             "CTranslate2 adds no language tags, which a run of data.directions needs; export a run of one direction."
         )
     exported, tokenizer = translator.model.ctranslate2(), translator.tokenizer
-    spec: Any = exported.spec
+    spec: Any = exported.make_spec()
     if exported.prompt is None:
         spec.register_source_vocabulary(tokenizer.vocabulary_pieces("src"))
         spec.register_target_vocabulary(tokenizer.vocabulary_pieces("tgt"))

@@ -76,7 +76,7 @@ def _save_tokenizer(run: Run, folder: Path) -> None:
         made.save_pretrained(str(folder))
 
 
-def compare_huggingface(run: Run, folder: Path, precision: str, lines: Sequence[str]) -> Comparison:
+def compare_huggingface(run: Run, folder: Path, lines: Sequence[str]) -> Comparison:
     """Translate lines with both programs, each with its own tokenizer, and score our translations with both."""
     ours = translate_unpenalised(run.translator, lines)
     library = huggingface_library()

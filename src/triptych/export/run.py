@@ -47,8 +47,18 @@ FORMATS = {
         lambda run, folder, precision, lines: compare_ctranslate2(run.translator, folder, precision, lines),
         has_scores=False,
     ),
-    "huggingface": Format(("full", "half"), to_huggingface, compare_huggingface, has_scores=True),
-    "safetensors": Format(("full", "half"), to_safetensors, compare_safetensors, has_scores=True),
+    "huggingface": Format(
+        ("full", "half"),
+        to_huggingface,
+        lambda run, folder, precision, lines: compare_huggingface(run, folder, lines),
+        has_scores=True,
+    ),
+    "safetensors": Format(
+        ("full", "half"),
+        to_safetensors,
+        lambda run, folder, precision, lines: compare_safetensors(run, folder, lines),
+        has_scores=True,
+    ),
 }
 
 

@@ -45,7 +45,7 @@ def to_safetensors(run: Run, folder: Path, precision: str) -> None:
     (folder / "README.md").write_text(model_card(figures, run.checkpoint, precision), encoding="utf-8")
 
 
-def compare_safetensors(run: Run, folder: Path, precision: str, lines: Sequence[str]) -> Comparison:
+def compare_safetensors(run: Run, folder: Path, lines: Sequence[str]) -> Comparison:
     """Translate lines with the run and with its export, and score the run's translations with both."""
     exported = load(folder, trust=run.trust)
     lines = [line for line in lines if line.strip()]

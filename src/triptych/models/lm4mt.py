@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -229,7 +230,7 @@ class LM4MT(TranslationModel):
                 "CTranslate2 has no prefix model: model.source_attention=bidirectional cannot be exported to it, but "
                 "causal can."
             )
-        return CTranslate2Model(decoder_only_spec(self.embeddings, self.decoder), self._prompt)
+        return CTranslate2Model(partial(decoder_only_spec, self.embeddings, self.decoder), self._prompt)
 
     def _prompt(self, src: Sequence[int]) -> list[int]:
         """Return what stands before the target of a source that ends in ``</s>``."""

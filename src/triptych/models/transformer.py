@@ -22,6 +22,7 @@ table 3, rows A to E            ``TransformerConfig`` in layers/transformer_conf
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triptych.contract.exported import CTranslate2Model
@@ -83,7 +84,7 @@ class Transformer(EncoderDecoder):
     def ctranslate2(self) -> CTranslate2Model:
         from triptych.layers.ctranslate2 import encoder_decoder_spec  # its package is an extra
 
-        return CTranslate2Model(encoder_decoder_spec(self.embeddings, self.encoder, self.decoder))
+        return CTranslate2Model(partial(encoder_decoder_spec, self.embeddings, self.encoder, self.decoder))
 
     def huggingface(self) -> MarianMTModel:
         from triptych.layers.marian import marian_model  # its package is an extra
