@@ -16,6 +16,7 @@ from conftest import forget_digests, triptych
 from omegaconf import OmegaConf
 
 from triptych import api
+from triptych.config.conf_folder import conf_dir
 from triptych.errors import UserError
 from triptych.runs.digests import record_digest, result_digest
 
@@ -113,6 +114,26 @@ def test_text_that_nobody_vouches_for_is_not_fetched(
     forget_digests(tmp_path / "runs" / "tiny")
     with pytest.raises(UserError, match=rf"would fetch what .* does not name: data.{key}={value}. .*trust={value}"):
         api.load(tmp_path / "runs" / "tiny").load_corpus()
+
+
+def test_a_foreign_run_does_not_choose_where_text_is_kept(tiny_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_run / "runs", tmp_path / "runs")
+    files = {name: [f"{tmp_path}/{name}.en", f"{tmp_path}/{name}.fr"] for name in ("train", "validation")}
+    for en, fr in files.values():
+        Path(en).write_text("a house\n")
+        Path(fr).write_text("une maison\n")
+    text = OmegaConf.to_container(OmegaConf.load(conf_dir() / "data" / "text.yaml"))
+    text |= files | {"src": "en", "tgt": "fr", "test": [], "cache": str(tmp_path / "chosen")}
+    change_config(tmp_path / "runs" / "tiny", "data", text)
+    forget_digests(tmp_path / "runs" / "tiny")
+
+    corpus = api.load(tmp_path / "runs" / "tiny").load_corpus()
+    assert list(corpus.splits["validation"].src) == ["a house"]
+    assert not (tmp_path / "chosen").exists()
+
+    (tmp_path / "chosen" / "text").mkdir(parents=True)  # a cache that is there already is used
+    api.load(tmp_path / "runs" / "tiny").load_corpus()
+    assert list((tmp_path / "chosen" / "text").iterdir())
 
 
 PLANTED = [

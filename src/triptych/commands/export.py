@@ -19,6 +19,7 @@ def _export(config: DictConfig) -> None:
 
     found, folder = export_run(run_of(config), config.format, config.precision, config.output)
     print_fitted(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
-    print_fitted(f"log-probabilities of our translations: the same within {found.difference:.1e} nats")
+    rounded = "" if config.precision == "full" else f", since {config.precision} rounds the weights"
+    print_fitted(f"log-probabilities of whole translations differ by at most {found.difference:.1e} nats{rounded}")
     print_fitted(f"{config.format}: {folder}")
-    show_next(after_export(folder, found.opening))
+    show_next(after_export(folder, found.command))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from triptych.commands.arguments import overrides_of
 from triptych.commands.console import show_messages
-from triptych.commands.printing import show_next
+from triptych.commands.printing import print_fitted, show_next
 from triptych.config.next_step import after_forecast
 
 
@@ -28,6 +29,10 @@ def main(arguments: list[str]) -> int:
         from triptych.sweeps.preparing import prepare_arms
 
         show_messages()
-        prepare_arms(overrides)
+        try:
+            prepare_arms(overrides)
+        except KeyboardInterrupt:
+            print_fitted("interrupted; the same command goes on where it was", sys.stderr)
+            raise
     show_next(after_forecast(rest))
     return 0

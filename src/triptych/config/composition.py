@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ PATHS = (
     "tokenizer.tgt_model_file",
 )
 """Keys whose values are paths, whatever characters are in them."""
+NO_SUCH_PLACE = "provider=hydra.searchpath"
+"""Beginning of Hydra's warning of a place on its search path that is not there."""
 NAMED = ("model", "data")
 """Groups whose chosen option names a run."""
 
@@ -281,8 +284,13 @@ def separate_hydra() -> Iterator[ConfigLoader]:
     state = Singleton.get_state()
     GlobalHydra.instance().clear()
     try:
-        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        with initialize_config_dir(str(conf_dir()), version_base="1.3"), warnings.catch_warnings():
+            warnings.filterwarnings("error", NO_SUCH_PLACE, UserWarning)
             yield GlobalHydra.instance().config_loader()
+    except UserWarning as warning:
+        if place := re.search(r"path=(.*) is not available", str(warning)):
+            raise UserError(f"hydra.searchpath: {place[1]} is not there; give folders that hold groups.") from warning
+        raise
     finally:
         Singleton.set_state(state)
 

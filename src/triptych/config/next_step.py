@@ -48,10 +48,10 @@ def after_hypothesis() -> list[str]:
     return _command("list", "metrics")
 
 
-def after_export(folder: Path, opening: str | None) -> list[str]:
-    """Open what was exported: by a Python statement, or as a run."""
-    if opening:
-        return ["python", "-c", opening.replace("'FOLDER'", repr(str(folder)))]
+def after_export(folder: Path, command: Sequence[str] | None) -> list[str]:
+    """Use what was exported: by a command with ``FOLDER`` for its path, or as a run."""
+    if command:
+        return [word.replace("'FOLDER'", repr(str(folder))).replace("FOLDER", str(folder)) for word in command]
     return _command("translate", f"run={folder}")
 
 

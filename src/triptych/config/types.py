@@ -136,11 +136,20 @@ def _is_schema(said: Any) -> bool:
     return isinstance(said, type) and is_dataclass(said)
 
 
+def _section_in_words(kind: Any) -> str:
+    """Name some keys of a section that becomes an object of a class."""
+    if kind is Any:
+        return "a section"
+    parameters = inspect.signature(kind).parameters.values() if inspect.isclass(kind) else []
+    keys = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY][:2]
+    return f"a section with a _target_ and keys such as {' and '.join(keys)}" if keys else "a section with a _target_"
+
+
 def _in_words(admitted: list[tuple[Any, Any]]) -> str:
     words = []
     for one, extra in admitted:
-        section = "a section" if one is Any else "a section with a _target_"
-        word = WORDS.get(one, "a list" if is_list(typing.get_origin(one) or one) else section)
+        is_a_list = is_list(typing.get_origin(one) or one)
+        word = WORDS[one] if one in WORDS else "a list" if is_a_list else _section_in_words(one)
         words.append(f"{word} {extra}" if isinstance(extra, Range) else word)
     return " or ".join(dict.fromkeys(words)).replace("true or false or", "true, false or")
 

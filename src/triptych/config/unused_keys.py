@@ -80,6 +80,11 @@ EVALUATE = (
 )
 TRAIN = (
     Unused(
+        (MODE,),
+        lambda line: line.sweep and line.values.get(MODE, "").upper() == "RUN",
+        "-m starts a sweep, and this mode a single run; leave out one of the two.",
+    ),
+    Unused(
         (*ARMS, "jobs"),
         lambda line: not line.sweep and MODE not in line.values,  # a mode says itself that there is one run
         "it is for sweeps; add -m, or leave it out.",

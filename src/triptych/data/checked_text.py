@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 _FORMAT = 3
 """Version of the checked text in the cache; a new version makes every source be read and checked again."""
+FOLDER = "text"
+"""Folder of the cache that holds checked text."""
 _REMEDY = "delete the folder that it is in: it is made again"
 _BLOCK_PAIRS = 10_000
 """Number of pairs that are checked and written at a time."""
@@ -93,7 +95,7 @@ def read_text(source: PairSource, cache: Path, selection: Selection) -> tuple[Pa
     Raises:
         UserError: as the source and the cleaning, or a file in the cache is damaged.
     """
-    folder = cache / "text" / selection.key_of(source)
+    folder = cache / FOLDER / selection.key_of(source)
     with build_folder_once(folder) as unfinished:
         if unfinished:
             cleaner = selection.cleaning.start(selection.direction)
@@ -110,6 +112,8 @@ def read_text(source: PairSource, cache: Path, selection: Selection) -> tuple[Pa
 def _write(folder: Path, source: PairSource, selection: Selection, cleaner: Cleaner) -> None:
     journal = folder / "text.journal"
     progress = _load_progress(folder, journal)
+    if progress["total"]:
+        logger.info("going on after %s pairs read from %s", f"{progress['total']:,}", source.name)
     cleaner.dropped |= progress["dropped"]
     writers = [LineWriter(folder / f"{side}.txt", size) for side, size in zip(SIDES, progress["sizes"], strict=True)]
     part_of, drop_empty = selection.part_of, selection.drop_empty

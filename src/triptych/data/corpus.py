@@ -101,12 +101,17 @@ class Corpus:
                 if not size:
                     raise UserError(
                         f"data: the {split} split of the corpus '{self.name}' has no sentence pairs left, "
-                        f"{route[0]} to {route[-1]}."
+                        f"{route[0]} to {route[-1]}{self._what_was_read(split)}."
                     )
         require_at_least(1, "data", max_length=self.max_length, max_length_ratio=self.max_length_ratio)
         if join is not None:
             self.splits, self.sections, report = join_splits(self.splits, self.sections, join)
             self.report = [*self.report, *report]
+
+    def _what_was_read(self, split: str) -> str:
+        """Return the lines of the report on a split, after a colon; nothing if there are none."""
+        lines = [line.removeprefix(f"{split}: ") for line in self.report if line.startswith(f"{split}: ")]
+        return f": {', '.join(lines)}" if lines else ""
 
     @property
     def test_names(self) -> list[str]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import ssl
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 from triptych.data.cleaning import Cleaning
 from triptych.data.corpus import Corpus
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
 
 _ROWS = 10_000
 """Rows that are read at a time."""
+_SECONDS_TO_ANSWER = 10.0
+"""Seconds after which the Hub counts as out of reach."""
 
 
 class HuggingFaceCorpus(Corpus):
@@ -110,16 +117,26 @@ class HubDataSet:
             ) from error
         if not sys.stderr.isatty():
             datasets.disable_progress_bars()
+        place = os.path.expanduser(self.path)
+        if not (is_folder := os.path.isdir(place)) and not re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", place):
+            raise UserError(f"data.path={self.path} is neither a folder nor a name that the Hub can have.")
         try:
-            loaded = datasets.load_dataset(
-                os.path.expanduser(self.path),
-                self.subset,
-                split=list(splits),
-                revision=self.revision,
-                cache_dir=str(self.cache / "huggingface" / self._version_of_folder()),
-                keep_in_memory=False,  # its files tell whether it has changed
-            )
+            with _reached_once(needed=not is_folder) as is_reached:
+                loaded = datasets.load_dataset(
+                    place,
+                    self.subset,
+                    split=list(splits),
+                    revision=self.revision,
+                    cache_dir=str(self.cache / "huggingface" / self._version_of_folder()),
+                    keep_in_memory=False,  # its files tell whether it has changed
+                )
         except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+            if not is_reached:
+                raise UserError(
+                    f"data: the Hub ({datasets.config.HF_ENDPOINT}) does not answer, and {self.path} is neither a "
+                    "folder nor in the cache; try again with a network, or give a folder with the data set: "
+                    "data.path=FOLDER."
+                ) from error
             raise UserError(
                 f"data: {self.path} cannot be loaded ({one_line(error)}); check data.path, data.subset, and the splits "
                 f"{', '.join(splits)}."
@@ -131,6 +148,33 @@ class HubDataSet:
         files = sorted(file for file in Path(os.path.expanduser(self.path)).rglob("*") if file.is_file())
         identities = json.dumps([file_identity(file) for file in files])
         return hashlib.sha256(identities.encode()).hexdigest()[:16] if files else ""
+
+
+@contextmanager
+def _reached_once(*, needed: bool) -> Iterator[bool]:
+    """Ask once whether the Hub answers, if it is needed, and give the answer; if not, the library uses its cache alone.
+
+    By itself it would try for half a minute.
+    """
+    from datasets import config as library
+
+    before = library.HF_HUB_OFFLINE
+    is_reached = not needed or (not before and _answers(library.HF_ENDPOINT))
+    library.HF_HUB_OFFLINE = before or not is_reached
+    try:
+        yield is_reached
+    finally:
+        library.HF_HUB_OFFLINE = before
+
+
+def _answers(url: str) -> bool:
+    try:
+        urlopen(Request(url, method="HEAD"), timeout=_SECONDS_TO_ANSWER).close()
+    except URLError as error:  # with a status, or a certificate that is for the library to judge, somebody answers
+        return isinstance(error, HTTPError) or isinstance(error.reason, ssl.SSLError)
+    except OSError:
+        return False
+    return True
 
 
 def read_hub(

@@ -211,6 +211,6 @@ class _Mtdata:
             last = next((line for line in reversed(self.log.read_text().splitlines()) if line.strip()), "")
             raise UserError(
                 f"data.recipe={self.recipe}: mtdata failed ({last.strip()}); see {self.log}, and `mtdata list-recipe` "
-                "for the names. Then the same command goes on."
+                "for the names. Mend that, and give the same command again."
             )
         return done.stdout

@@ -75,8 +75,8 @@ def _fetch(name: str, pair: str, folder: Path) -> None:
     except (OSError, EOFError, SystemExit, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
         raise UserError(
             f"data: sacreBLEU could not get {name} ({one_line(error)}). If there is a network, delete "
-            f"{Path(SACREBLEU_DIR, name)} and try again; or run `sacrebleu -t {name} -l {pair} --echo src` where there "
-            "is one, and copy that folder here."
+            f"{Path(SACREBLEU_DIR, name)} and try again. Without one, run `sacrebleu -t {name} -l {pair} --echo src` "
+            f"on a machine that has one, and copy its folder ~/.sacrebleu/{name}, with raw in it, to {SACREBLEU_DIR}."
         ) from error
     for file, side in zip(files, SIDES, strict=True):
         shutil.copyfile(file, folder / f"{name.replace('/', '_')}.{pair}.{side}")

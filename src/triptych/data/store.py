@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
@@ -21,12 +22,14 @@ from triptych.data.tokenizer import Tokenizer
 from triptych.files import build_folder_once
 from triptych.stored import checksums, read_json, require_checksums
 
+logger = logging.getLogger(__name__)
+
 _FORMAT = 3
 """Version of the stored ids; a new version makes every corpus be encoded again."""
 
 REMEDY = "delete the folder that it is in: it is made again"
-
-
+_MANY = 100_000
+"""Pairs whose encoding takes long enough to be announced."""
 META = "meta.json"
 """Name of the file that describes the others."""
 
@@ -150,6 +153,8 @@ def prepare(
     folder = Path(cache).expanduser() / "stores" / f"{corpus.name}-{key}"
     with build_folder_once(folder) as unfinished:
         if unfinished is not None:
+            if (total := sum(len(pairs.src) for pairs in corpus.splits.values())) >= _MANY:
+                logger.info("encoding %s pairs", f"{total:,}")
             sizes = zip(SIDES, (tokenizer.vocabulary.src_size, tokenizer.vocabulary.tgt_size), strict=True)
             dtypes = {side: "<u2" if size <= 2**16 else "<i4" for side, size in sizes}
             dropped = {}

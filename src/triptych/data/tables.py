@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from triptych.errors import UserError, one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+logger = logging.getLogger(__name__)
 
 ENDINGS = (".tsv", ".tsv.gz", ".parquet")
 """How the names of tables end."""
@@ -69,10 +72,29 @@ def find_table(folder: Path, source: str, columns: Columns | None, direction: Di
     path = folder / os.path.expanduser(source)
     found = [*map(Path, sorted(glob.glob(str(path))))] if "*" in source else [path]
     if missing := [file for file in found or [path] if not file.is_file()]:
-        raise UserError(f"data: there is no table '{missing[0]}'; give the path of one, below data.dir or absolute.")
+        there = sorted(file.name for file in missing[0].parent.glob("*") if is_table(file.name))
+        beside = f"; beside it there are {', '.join(there[:5])}" if there else ""
+        raise UserError(
+            f"data: there is no table '{missing[0]}'{beside}. Give the path of one, below data.dir or absolute."
+        )
     if columns is None:
         columns = direction if source.endswith(".parquet") else (1, 2)
-    return TableRows(tuple(found), tuple(columns))
+    table = TableRows(tuple(found), tuple(columns))
+    if not source.endswith(".parquet") and not _named(columns):
+        _warn_of_header(table, direction)
+    return table
+
+
+def _warn_of_header(table: TableRows, direction: Direction) -> None:
+    """Say so if the first line of a TSV file is read as a pair, and looks like names of columns."""
+    first = next(iter(table), ("", ""))
+    names = {*direction, "source", "target", "src", "tgt"}
+    if all(cell.lower() in names for cell in first):
+        logger.warning(
+            "the first line of %s, '%s' and '%s', is read as a pair; if it names columns, give data.columns=[%s,%s]",
+            table.files[0],
+            *first * 2,
+        )
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -38,6 +39,8 @@ from triptych.files import made_once, replacing
 from triptych.ranges import Count, Pieces, Positive, Probability
 from triptych.stored import DamagedFile, check_shape, read_bytes, read_json
 
+logger = logging.getLogger(__name__)
+
 SRC_TAG, TGT_TAG = 4, 5
 """Ids of the first two language tags in every vocabulary. With one direction: the source's and the target's."""
 
@@ -46,6 +49,8 @@ ALGORITHMS = ("bpe", "unigram", "char", WORD)
 OWN = "own"
 """What stands for the algorithm of a model that the user has trained (``own_tokenizer``)."""
 
+_MANY = 100_000
+"""Lines on which training takes long enough to be announced."""
 _SETTINGS_FILE = "tokenizer.json"
 _DIGESTS = "models"
 """Key of the hashes of the models in the file of settings. Tokenizers of older versions lack it."""
@@ -303,6 +308,8 @@ class SentencePieceTrainer:
         if self.algorithm == WORD:
             sides = {side: [" ".join(word_splitting.split(line)) for line in lines] for side, lines in sides.items()}
         texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
+        if (lines := sum(map(len, texts.values()))) >= _MANY:
+            logger.info("training the tokenizer on %s lines", f"{lines:,}")
         models = {
             name: train_model(
                 lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FOLDER = "FOLDER"
-"""What stands for the path of the export in a statement that opens it."""
+"""What stands for the path of the export in a command that uses it."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,11 @@ class Comparison:
         same: number of sentences that both translate into the same pieces.
         search: how both translated, as in "with the run's search".
         difference: largest difference, in nats, between the log-probabilities that they give to the run's translations.
-        opening: Python statement that opens the export, with ``FOLDER`` for its path; None for one that is a run.
+        command: words of a command that uses the export, with ``FOLDER`` for its path; None for one that is a run.
     """
 
     sentences: int
     same: int
     search: str
     difference: float
-    opening: str | None = None
+    command: list[str] | None = None

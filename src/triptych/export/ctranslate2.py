@@ -14,6 +14,8 @@ from triptych.export.comparison import FOLDER, Comparison
 from triptych.export.unpenalised import translate_unpenalised
 from triptych.layers.ctranslate2 import require_ctranslate2
 
+SCRIPT = "translate.py"
+"""Name of the script that translates with an exported folder, if there is one (``ctranslate2_usage``)."""
 QUANTIZATIONS = {"full": None, "half": "float16", "int8": "int8"}
 """What CTranslate2 calls the precisions of weights."""
 COMPUTE_TYPES = {"full": "float32", "half": "float32", "int8": "int8"}
@@ -52,8 +54,11 @@ def compare_ctranslate2(translator: Translator, folder: Path, precision: str, li
     exported = translator.model.ctranslate2()
     program = _EncoderDecoder if exported.prompt is None else _DecoderOnly
     theirs = program(translator, exported, folder, COMPUTE_TYPES[precision])
-    opening = f"import ctranslate2; print(ctranslate2.{program.CLASS}({FOLDER!r}))"
-    return ours.compare(theirs.translate(ours.sources, ours.longest), theirs.score(ours.sources, ours.targets), opening)
+    if (folder / SCRIPT).exists():
+        command = ["python", f"{FOLDER}/{SCRIPT}", next(line for line in lines if line.strip())]
+    else:
+        command = ["python", "-c", f"import ctranslate2; print(ctranslate2.{program.CLASS}({FOLDER!r}))"]
+    return ours.compare(theirs.translate(ours.sources, ours.longest), theirs.score(ours.sources, ours.targets), command)
 
 
 class _EncoderDecoder:

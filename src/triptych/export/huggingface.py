@@ -92,8 +92,8 @@ def compare_huggingface(run: Run, folder: Path, lines: Sequence[str]) -> Compari
         )
         theirs += [[i for i in row if i not in (PAD, BOS, EOS)] for row in found.tolist()]
         nats += _score(model, batch, ours.targets[start : start + _BATCH])
-    opening = f"from {LIBRARY} import pipeline; print(pipeline('translation', {FOLDER!r})({filled[0]!r}))"
-    return ours.compare(theirs, nats, opening)
+    statement = f"from {LIBRARY} import pipeline; print(pipeline('translation', {FOLDER!r})({filled[0]!r}))"
+    return ours.compare(theirs, nats, ["python", "-c", statement])
 
 
 def _score(model: Any, batch: Any, targets: Sequence[Sequence[int]]) -> list[float]:

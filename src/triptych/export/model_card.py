@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+TRIPTYCH = "triptych"
+PRECISIONS = {"full": "float32", "half": "float16", "int8": "int8"}
+"""Type of the numbers that weights are stored as, by precision."""
 LICENCE = "other"
 """What the head of the card says until the person who shares the model has chosen a licence."""
 
@@ -14,17 +17,17 @@ def model_card(
     checkpoint: str,
     precision: str,
     *,
-    library: str = "triptych",
-    usage: tuple[str, str] = ("sh", "triptych translate run=FOLDER\n"),
+    library: str = TRIPTYCH,
+    usage: tuple[str, str] | None = ("sh", "triptych translate run=FOLDER\n"),
 ) -> str:
     """Return the card as Markdown, with the head that model hubs read.
 
     Args:
         result: result.json of the run.
         checkpoint: name of the weights.
-        precision: of the weights, ``full`` or ``half``.
+        precision: of the weights, one of ``PRECISIONS``.
         library: that loads the folder.
-        usage: how to translate with it: the language of a piece of code, and the code.
+        usage: how to translate with it: the language of a piece of code, and the code. None to leave it out.
     """
     languages = [str(language) for language in result.get("data", {}).get("languages", [])]
     what = f"A model that translates {_listed(languages)}" if languages else "A translation model"
@@ -40,10 +43,7 @@ def model_card(
         "",
         f"{what}, trained with triptych {result.get('version', '')}.",
         "",
-        f"```{usage[0]}",
-        *usage[1].splitlines(),
-        "```",
-        "",
+        *([f"```{usage[0]}", *usage[1].splitlines(), "```", ""] if usage else []),
         "## What it is",
         "",
         *_rows(_of_model(result, checkpoint, precision)),
@@ -52,7 +52,7 @@ def model_card(
         "",
         *_rows(_of_training(result)),
         "",
-        *_scores(result.get("test", {}), precision),
+        *_scores(result.get("test", {}), precision, library),
         "## Licence",
         "",
         "No licence is chosen yet. Whoever shares this folder names one here and in the head of this page. The terms "
@@ -68,7 +68,7 @@ def _of_model(result: Mapping[str, Any], checkpoint: str, precision: str) -> dic
         "parameters": _count(model.get("parameters")),
         "without embeddings": _count(model.get("parameters_non_embedding")),
         "pieces": f"{tokenizer.get('name')}, {_count(tokenizer.get('vocab_size'))}",
-        "weights": f"{checkpoint}, {'float16' if precision == 'half' else 'float32'}",
+        "weights": f"{checkpoint}, {PRECISIONS[precision]}",
         "training text": f"{data.get('name')}, fingerprint {data.get('fingerprint')}",
     }
 
@@ -98,7 +98,7 @@ def _listed(languages: Sequence[str]) -> str:
     return f"from {languages[0]} to {languages[1]}" if len(languages) == 2 else f"between {', '.join(languages)}"
 
 
-def _scores(test: Mapping[str, Mapping[str, Any]], precision: str) -> list[str]:
+def _scores(test: Mapping[str, Mapping[str, Any]], precision: str, library: str) -> list[str]:
     """Return a table of all test sets, and the signature of each metric."""
     signatures: dict[str, str] = {}
     for scores in test.values():
@@ -113,9 +113,12 @@ def _scores(test: Mapping[str, Mapping[str, Any]], precision: str) -> list[str]:
     return [
         "## Scores",
         "",
-        "With triptych's own search.",
+        "With triptych's own search"
+        + (
+            "." if library == TRIPTYCH else f", whose length penalty {library} does not have; some translations differ."
+        ),
         "",
-        *(["Those of the weights before they were rounded to half precision.", ""] if precision == "half" else []),
+        *([f"Scores of the weights before they were rounded to {PRECISIONS[precision]}.", ""] * (precision != "full")),
         *(f"| {' | '.join(row)} |" for row in (head, ["---", *["--:"] * (len(head) - 1)], *rows)),
         "",
         *(f"- {metric}: `{signature}`" for metric, signature in signatures.items()),

@@ -10,6 +10,7 @@ from triptych.data.corpus import VALIDATION
 from triptych.errors import UserError, require_one_of
 from triptych.export.comparison import Comparison
 from triptych.export.ctranslate2 import QUANTIZATIONS, compare_ctranslate2, to_ctranslate2
+from triptych.export.ctranslate2_usage import write_usage
 from triptych.export.huggingface import compare_huggingface, to_huggingface
 from triptych.export.safetensors import compare_safetensors, to_safetensors
 from triptych.files import replacing
@@ -40,10 +41,15 @@ class Format:
     has_scores: bool
 
 
+def _write_ctranslate2(run: Run, folder: Path, precision: str) -> None:
+    to_ctranslate2(run.translator, folder, precision)
+    write_usage(run, folder, precision)
+
+
 FORMATS = {
     "ctranslate2": Format(
         tuple(QUANTIZATIONS),
-        lambda run, folder, precision: to_ctranslate2(run.translator, folder, precision),
+        _write_ctranslate2,
         lambda run, folder, precision, lines: compare_ctranslate2(run.translator, folder, precision, lines),
         has_scores=False,
     ),

@@ -29,14 +29,14 @@ class Unpenalised:
     nats: list[float]
     longest: int
 
-    def compare(self, targets: Sequence[Sequence[int]], nats: Sequence[float], opening: str) -> Comparison:
+    def compare(self, targets: Sequence[Sequence[int]], nats: Sequence[float], command: list[str]) -> Comparison:
         """Compare with another program's translations, and with the log-probabilities that it gives to these."""
         return Comparison(
             sentences=len(self.sources),
             same=sum(list(one) == list(other) for one, other in zip(self.targets, targets, strict=True)),
             search="without a length penalty",
             difference=max(abs(one - other) for one, other in zip(self.nats, nats, strict=True)),
-            opening=opening,
+            command=command,
         )
 
 

@@ -36,11 +36,7 @@ def marian_model(embeddings: TiedEmbeddings, encoder: TransformerEncoder, decode
     library = huggingface_library()
     config = encoder.config
     sizes = embeddings.src.num_embeddings, embeddings.tgt.num_embeddings
-    if reason := _difference(config) or (sizes[0] != sizes[1] and f"vocabularies of {sizes[0]} and {sizes[1]} pieces"):
-        raise UserError(
-            f"format=huggingface writes a Transformer as Vaswani et al. (2017) have it, and this one has {reason}; "
-            "export it with format=ctranslate2 or safetensors."
-        )
+    _require_form(config, sizes)
     shape = library.MarianConfig(
         vocab_size=sizes[0],
         decoder_vocab_size=sizes[1],
@@ -85,17 +81,35 @@ def marian_model(embeddings: TiedEmbeddings, encoder: TransformerEncoder, decode
     return model.eval()
 
 
-def _difference(config: TransformerConfig) -> str | None:
-    """Return what a Transformer has that Marian's has not; None for nothing."""
-    if config.pre_norm or config.norm != "layer":
-        return f"model.norm={config.norm} model.norm_position={config.norm_position}"
+def _require_form(config: TransformerConfig, sizes: tuple[int, int]) -> None:
+    """Raise ``UserError`` for a model, or for sizes of its two vocabularies, that Marian cannot have."""
+    if sizes[0] != sizes[1]:
+        raise UserError(
+            f"format=huggingface has vocabularies of one size, and this run {sizes[0]} and {sizes[1]} pieces; export "
+            "it with format=ctranslate2 or safetensors."
+        )
+    if others := _differences(config):
+        raise UserError(
+            f"format=huggingface writes a Transformer as Vaswani et al. (2017) have it, and this one has "
+            f"{' '.join(others)}; train one with {' '.join(others.values())}, or export this one with "
+            "format=ctranslate2 or safetensors."
+        )
+
+
+def _differences(config: TransformerConfig) -> dict[str, str]:
+    """Return each setting that Marian's Transformer has not, with the setting that it has."""
+    found = {}
+    if config.norm != "layer":
+        found[f"model.norm={config.norm}"] = "model.norm=layer"
+    if config.pre_norm:
+        found[f"model.norm_position={config.norm_position}"] = "model.norm_position=post"
     if not config.positions.startswith("sinusoidal"):
-        return f"model.positions={config.positions}"
+        found[f"model.positions={config.positions}"] = "model.positions=sinusoidal"
     if config.activation == "swiglu":
-        return "model.activation=swiglu"
+        found["model.activation=swiglu"] = "model.activation=relu"
     if not config.key_size == config.value_size == config.d_model / config.num_heads:
-        return f"model.d_k={config.key_size} model.d_v={config.value_size}"
-    return None
+        found[f"model.d_k={config.key_size} model.d_v={config.value_size}"] = "model.d_k=null model.d_v=null"
+    return found
 
 
 def _block_weights(block: Any, features: Tensor) -> dict[str, Tensor]:

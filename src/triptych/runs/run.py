@@ -33,7 +33,7 @@ from triptych.runs.digests import require_same_training
 from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_record
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
-from triptych.runs.stored_config import read_config, require_known_source, vouched_for
+from triptych.runs.stored_config import data_to_read, read_config, vouched_for
 from triptych.stored import read_table
 
 AUTO = "auto"
@@ -107,8 +107,7 @@ class Run:
         Raises:
             UserError: text that is not there, or would be fetched from where nobody vouches for; see ``trust``.
         """
-        require_known_source(self.files, self.config.data, self.trust)
-        corpus: Corpus = instantiate(self.config.data)
+        corpus: Corpus = instantiate(data_to_read(self.files, self.config.data, self.trust))
         return corpus
 
     @property

@@ -10,6 +10,7 @@ that say what is fetched from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -17,7 +18,9 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from triptych.config import run_values
+from triptych.config.conf_folder import conf_dir
 from triptych.config.search_path import yaml_files
+from triptych.data import checked_text
 from triptych.errors import UserError, one_line
 from triptych.runs.folder import RunFolder
 from triptych.stored import ERRORS
@@ -88,12 +91,14 @@ def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str
                 f"run={folder.path} would run code that is not triptych's: {key}={target}. If you trust it, add "
                 f"trust={target.split('.')[0]}."
             )
-    if group != "data":  # many commands read no text: see require_known_source
+    if group != "data":  # many commands read no text: see data_to_read
         _require_known_values(folder, group, part, trust, files)
 
 
-def require_known_source(folder: RunFolder, data: DictConfig, trust: str | Sequence[str] | None) -> None:
-    """Check what the text of a run would be fetched from, before it is read.
+def data_to_read(folder: RunFolder, data: DictConfig, trust: str | Sequence[str] | None) -> DictConfig:
+    """Return the section ``data`` of a run's configuration as its text may be read here.
+
+    Text is kept in the run's cache only if there is one already; a foreign run does not choose where files are made.
 
     Args:
         folder: of the run.
@@ -101,12 +106,18 @@ def require_known_source(folder: RunFolder, data: DictConfig, trust: str | Seque
         trust: as of ``read_config``.
 
     Raises:
-        UserError: nobody vouches for it.
+        UserError: text would be fetched from where nobody vouches for.
     """
-    if trust is not None:
-        files = [yaml.safe_load(text) for text in yaml_files("data")]
-        packages = [trust] if isinstance(trust, str) else trust
-        _require_known_values(folder, "data", OmegaConf.to_container(data), packages, files)
+    if trust is None:
+        return data
+    files = [yaml.safe_load(text) for text in yaml_files("data")]
+    packages = [trust] if isinstance(trust, str) else trust
+    _require_known_values(folder, "data", OmegaConf.to_container(data), packages, files)
+    if "cache" in data and not (Path(data.cache).expanduser() / checked_text.FOLDER).is_dir():
+        data = data.copy()
+        OmegaConf.set_readonly(data, False)
+        data.cache = OmegaConf.load(conf_dir() / "train.yaml").cache
+    return data
 
 
 def _require_known_values(folder: RunFolder, group: str, part: Any, trust: Sequence[str], files: Sequence[Any]) -> None:

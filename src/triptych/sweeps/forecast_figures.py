@@ -61,6 +61,10 @@ def _own_share(arm: Estimate, arms: Sequence[Estimate]) -> float:
     return 1 - max((one.trunk_steps for one in shorter), default=0) / arm.steps
 
 
+def _share(value: float) -> str:
+    return f"{value:.0%}" if value < 1 else f"{value:.0f} times as much"
+
+
 def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pairs: int | None = None) -> list[str]:
     """Say where the times come from, a sentence each."""
     place, most = device or arms[0].device, max(arm.devices for arm in arms)
@@ -70,7 +74,8 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pai
     found = figures(arms)
     evaluation = found["evaluation_seconds"].sum() / found["seconds"].sum()
     lines = [
-        f"Times: training on {of}. Validating, and translating validation and test sets, adds about {evaluation:.0%}."
+        f"Times: training on {of}. Validating, and translating validation and test sets, adds about "
+        f"{_share(evaluation)}."
     ]
     if pairs is not None:
         lines.append(f"Text: none was read; {pairs:,} pairs of sentences as long as those of WMT'14 are assumed.")

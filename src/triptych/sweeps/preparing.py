@@ -10,6 +10,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.config.composition import sweep_of
+from triptych.data.pairs import TRAIN
 from triptych.errors import UserError
 from triptych.files import require_folder
 from triptych.sweeps.sweep import refuse_mistakes
@@ -57,5 +58,6 @@ def _prepare(config: DictConfig) -> list[str]:
     pairs = sum(len(store) for store in stores.values())
     return [
         *corpus.report,
+        *stores[TRAIN].report,
         f"{tokenizer.name}, {corpus.name}: {pairs:,} pairs, {tokens:,} tokens, in {cache}",
     ]

@@ -70,6 +70,14 @@ def test_what_names_several_runs(arguments: list[str], arms: int | None) -> None
     assert (found and len(found[1])) == arms
 
 
+def test_a_search_path_that_is_not_there_is_a_mistake() -> None:
+    given = "hydra.searchpath=[file:///nowhere]"
+    with pytest.raises(UserError, match=r"hydra\.searchpath: /nowhere is not there"):
+        compose_run([given])
+    with pytest.raises(UserError, match=r"hydra\.searchpath: /nowhere is not there"):
+        sweep_of([given, "seed=1,2", "-m"])
+
+
 def test_commands_on_runs_are_checked() -> None:
     for overrides, words in (
         (["run=nowhere"], "split=… must be given"),

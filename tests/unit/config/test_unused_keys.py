@@ -70,6 +70,7 @@ def test_a_key_that_another_run_of_the_command_line_uses_is_no_mistake() -> None
         (["jobs=4"], "add -m"),
         (["hydra.verbose=true"], "triptych starts its runs itself"),
         (["-m", "seed=1,2", "hydra/job_logging=default"], "triptych starts its runs itself"),
+        (["-m", "seed=1,2", "hydra.mode=RUN"], "-m starts a sweep"),
     ],
 )
 def test_train_names_a_key_of_hydra_without_effect_and_why(given: list[str], reason: str) -> None:

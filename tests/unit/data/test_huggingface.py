@@ -117,6 +117,17 @@ def load_wmt14(folder: Path, **changes: Any) -> Wmt14:
     return Wmt14(**{**settings, **changes})
 
 
+def test_a_hub_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked once, and a data set of the cache needs no answer."""
+    config = pytest.importorskip("datasets").config
+    monkeypatch.setattr(config, "HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(UserError, match=r"the Hub .* does not answer, and some/text is neither .*data\.path=FOLDER"):
+        load(folder, path="some/text")
+    assert not config.HF_HUB_OFFLINE
+    with pytest.raises(UserError, match=r"data\.path=\./text is neither a folder nor a name"):
+        load(folder, path="./text")
+
+
 def test_wmt14_from_the_hub_or_from_files(folder: Path) -> None:
     corpus = load_wmt14(folder)
     assert (corpus.name, corpus.test_names) == ("wmt14", ["test"])

@@ -80,7 +80,7 @@ def test_a_table_that_has_changed_is_read_again(folder: Path) -> None:
         ({"columns": [1, 1]}, r"data.columns=\[1,1\] must be"),
         ({"columns": "en"}, r"data.columns=en must be"),
         ({"columns": [0, 1]}, r"data.columns=\[0,1\] must be"),
-        ({"train": "no.tsv"}, "there is no table '.*no.tsv'"),
+        ({"train": "no.tsv"}, "there is no table '.*no.tsv'; beside it there are bad.parquet, test.parquet, train.tsv"),
         ({"train": "no-*.tsv"}, r"there is no table '.*no-\*.tsv'"),
         ({"train": "test.parquet", "columns": ["en", "de"]}, "test.parquet has no column de; it has fr, en, id"),
         ({"train": "test.parquet", "columns": ["en", "id"]}, "a column has 0, which is no text"),
@@ -104,6 +104,16 @@ def test_absolute_patterns_and_names_of_test_sets(folder: Path) -> None:
     corpus = load(folder, train=f"{folder}/tr*.tsv", validation="train.tsv", test=["t*.parquet"])
     assert texts(corpus, "train")[0] == ['a "b"', "d"]
     assert corpus.test_names == ["t"]
+
+
+def test_a_first_line_that_looks_like_names_is_pointed_out(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "named.tsv").write_text("en\tfr\na\tA\n")
+    load(folder, train="train.tsv", validation="train.tsv", test=[])
+    assert not caplog.messages
+    load(folder, train="named.tsv", validation="train.tsv", test=[])
+    assert [message.partition("named.tsv, ")[2] for message in caplog.messages] == [
+        "'en' and 'fr', is read as a pair; if it names columns, give data.columns=[en,fr]"
+    ]
 
 
 def test_several_directions_in_one_parquet_file(folder: Path) -> None:

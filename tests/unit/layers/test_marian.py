@@ -65,8 +65,15 @@ def test_what_marian_has_not_is_refused(change: str) -> None:
         build_model(*VASWANI, change).huggingface()
 
 
+def test_all_that_marian_has_not_is_named_at_once() -> None:
+    pytest.importorskip("transformers", reason="the extra 'export' is not installed")
+    named = r"model\.norm_position=pre model\.positions=rope; train one with model\.norm_position=post model\.pos"
+    with pytest.raises(UserError, match=named):
+        build_model(*VASWANI, "model.norm_position=pre", "model.positions=rope").huggingface()
+
+
 def test_vocabularies_of_unequal_sizes_are_refused() -> None:
     pytest.importorskip("transformers", reason="the extra 'export' is not installed")
     unequal = replace(SEPARATE, src_size=45)
-    with pytest.raises(UserError, match="this one has vocabularies of 45 and 40 pieces"):
+    with pytest.raises(UserError, match="vocabularies of one size, and this run 45 and 40 pieces"):
         build_model(*VASWANI, "model.tying=decoder", vocabulary=unequal).huggingface()

@@ -1,0 +1,77 @@
+"""What a CTranslate2 folder has beside the model: a script that translates with it, and a model card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK
+from triptych.data.tokenizer import WORD
+from triptych.export.ctranslate2 import SCRIPT
+from triptych.export.model_card import model_card
+from triptych.runs.checkpoints import scored_checkpoint
+from triptych.runs.run import Run
+
+_SCRIPT = '''\
+"""Translate sentences: python translate.py "A sentence." "Another one."
+
+Needs ctranslate2 and sentencepiece.
+"""
+
+import sys
+from pathlib import Path
+
+import ctranslate2
+import sentencepiece
+
+FOLDER = Path(__file__).parent
+src = sentencepiece.SentencePieceProcessor(str(FOLDER / "{src}.model"))
+tgt = sentencepiece.SentencePieceProcessor(str(FOLDER / "{tgt}.model"))
+model = ctranslate2.{program}(str(FOLDER))
+pieces = src.encode(sys.argv[1:], out_type=str)
+{call}
+'''
+_TRANSLATOR = """\
+found = model.translate_batch(
+    pieces, beam_size={beam_size}, max_decoding_length=256, suppress_sequences={never}
+)
+for one in found:
+    print(tgt.decode(one.hypotheses[0]))"""
+_GENERATOR = """\
+prompts = [[*{before}, *one, *{after}] for one in pieces]
+found = model.generate_batch(
+    prompts,
+    beam_size={beam_size},
+    max_length=256,
+    suppress_sequences={never},
+    include_prompt_in_result=False,
+)
+for one in found:
+    print(tgt.decode(one.sequences[0]))"""
+
+
+def write_usage(run: Run, folder: Path, precision: str) -> None:
+    """Write the script and the card. A tokenizer of words, which only triptych splits, gets no script."""
+    usage = None
+    if run.tokenizer.algorithm != WORD:
+        (folder / SCRIPT).write_text(_script(run), encoding="utf-8")
+        usage = "sh", f'pip install ctranslate2 sentencepiece\npython {SCRIPT} "A sentence."\n'
+    result = run.result if run.files.result.exists() else {}
+    if run.checkpoint != scored_checkpoint(run.files):
+        result = {**result, "test": {}}  # scores of other weights
+    card = model_card(result, run.checkpoint, precision, library="ctranslate2", usage=usage)
+    (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def _script(run: Run) -> str:
+    tokenizer, prompt = run.tokenizer, run.model.ctranslate2().prompt
+    values: dict[str, object] = {
+        "beam_size": run.translator.search.beam_size,
+        "never": [[piece] for piece in tokenizer.pieces([PAD, BOS], "tgt")],
+    }
+    if prompt is not None:
+        pieces = tokenizer.pieces(prompt([UNK, EOS]), "tgt")
+        source = pieces.index(tokenizer.pieces([UNK], "tgt")[0])
+        values |= {"before": pieces[:source], "after": pieces[source + 1 :]}
+    program, call = ("Translator", _TRANSLATOR) if prompt is None else ("Generator", _GENERATOR)
+    src, tgt = ("joint", "joint") if tokenizer.joint else SIDES
+    return _SCRIPT.format(src=src, tgt=tgt, program=program, call=call.format(**values))
