@@ -116,7 +116,10 @@ def test_text_that_nobody_vouches_for_is_not_fetched(
         api.load(tmp_path / "runs" / "tiny").load_corpus()
 
 
-def test_a_foreign_run_does_not_choose_where_text_is_kept(tiny_run: Path, tmp_path: Path) -> None:
+def test_a_foreign_run_does_not_choose_where_text_is_kept(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     shutil.copytree(tiny_run / "runs", tmp_path / "runs")
     files = {name: [f"{tmp_path}/{name}.en", f"{tmp_path}/{name}.fr"] for name in ("train", "validation")}
     for en, fr in files.values():
@@ -130,6 +133,7 @@ def test_a_foreign_run_does_not_choose_where_text_is_kept(tiny_run: Path, tmp_pa
     corpus = api.load(tmp_path / "runs" / "tiny").load_corpus()
     assert list(corpus.splits["validation"].src) == ["a house"]
     assert not (tmp_path / "chosen").exists()
+    assert list((tmp_path / "home" / ".cache" / "triptych" / "text").iterdir())
 
     (tmp_path / "chosen" / "text").mkdir(parents=True)  # a cache that is there already is used
     api.load(tmp_path / "runs" / "tiny").load_corpus()

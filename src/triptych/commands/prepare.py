@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
         try:
             prepare_arms(overrides)
         except KeyboardInterrupt:
-            print_fitted("interrupted; the same command goes on where it was", sys.stderr)
+            print_fitted("interrupted; the same command goes on, and keeps what is finished", sys.stderr)
             raise
     show_next(after_forecast(rest))
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import yaml
@@ -48,11 +48,9 @@ def after_hypothesis() -> list[str]:
     return _command("list", "metrics")
 
 
-def after_export(folder: Path, command: Sequence[str] | None) -> list[str]:
-    """Use what was exported: by a command with ``FOLDER`` for its path, or as a run."""
-    if command:
-        return [word.replace("'FOLDER'", repr(str(folder))).replace("FOLDER", str(folder)) for word in command]
-    return _command("translate", f"run={folder}")
+def after_export(folder: Path, command: Callable[[Path], list[str]] | None) -> list[str]:
+    """Use what was exported: by a command of its own, or as a run."""
+    return command(folder) if command else _command("translate", f"run={folder}")
 
 
 def after_report(folder: Path, runs: Sequence[Path], sentence: str | None, *, methods: bool) -> list[str]:

@@ -13,6 +13,7 @@ import math
 import types
 import typing
 from collections.abc import Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any
 
@@ -140,8 +141,11 @@ def _section_in_words(kind: Any) -> str:
     """Name some keys of a section that becomes an object of a class."""
     if kind is Any:
         return "a section"
-    parameters = inspect.signature(kind).parameters.values() if inspect.isclass(kind) else []
-    keys = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY][:2]
+    keys: list[str] = []
+    if inspect.isclass(kind):
+        with suppress(ValueError):  # some built-in types show no signature
+            parameters = inspect.signature(kind).parameters.values()
+            keys = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY][:2]
     return f"a section with a _target_ and keys such as {' and '.join(keys)}" if keys else "a section with a _target_"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
@@ -120,8 +121,9 @@ class HubDataSet:
         place = os.path.expanduser(self.path)
         if not (is_folder := os.path.isdir(place)) and not re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", place):
             raise UserError(f"data.path={self.path} is neither a folder nor a name that the Hub can have.")
+        is_reached = is_folder or (not datasets.config.HF_HUB_OFFLINE and _answers(datasets.config.HF_ENDPOINT))
         try:
-            with _reached_once(needed=not is_folder) as is_reached:
+            with _only_from_the_cache(datasets.config, not is_reached):
                 loaded = datasets.load_dataset(
                     place,
                     self.subset,
@@ -131,11 +133,12 @@ class HubDataSet:
                     keep_in_memory=False,  # its files tell whether it has changed
                 )
         except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-            if not is_reached:
+            if not is_reached and isinstance(error, ConnectionError):
+                hub, is_offline = f"the Hub ({datasets.config.HF_ENDPOINT})", datasets.config.HF_HUB_OFFLINE
+                why = f"HF_HUB_OFFLINE forbids to ask {hub}" if is_offline else f"{hub} does not answer"
                 raise UserError(
-                    f"data: the Hub ({datasets.config.HF_ENDPOINT}) does not answer, and {self.path} is neither a "
-                    "folder nor in the cache; try again with a network, or give a folder with the data set: "
-                    "data.path=FOLDER."
+                    f"data: {self.path} is neither a folder nor in the cache, and {why}; try again with a network, or "
+                    "give a folder with the data set: data.path=FOLDER."
                 ) from error
             raise UserError(
                 f"data: {self.path} cannot be loaded ({one_line(error)}); check data.path, data.subset, and the splits "
@@ -151,28 +154,23 @@ class HubDataSet:
 
 
 @contextmanager
-def _reached_once(*, needed: bool) -> Iterator[bool]:
-    """Ask once whether the Hub answers, if it is needed, and give the answer; if not, the library uses its cache alone.
-
-    By itself it would try for half a minute.
-    """
-    from datasets import config as library
-
+def _only_from_the_cache(library: Any, wanted: bool) -> Iterator[None]:
+    """Let the library ask its cache alone, if that is wanted. By itself it would try the Hub for half a minute."""
     before = library.HF_HUB_OFFLINE
-    is_reached = not needed or (not before and _answers(library.HF_ENDPOINT))
-    library.HF_HUB_OFFLINE = before or not is_reached
+    library.HF_HUB_OFFLINE = before or wanted
     try:
-        yield is_reached
+        yield
     finally:
         library.HF_HUB_OFFLINE = before
 
 
 def _answers(url: str) -> bool:
+    """Ask the Hub once whether it is there."""
     try:
         urlopen(Request(url, method="HEAD"), timeout=_SECONDS_TO_ANSWER).close()
     except URLError as error:  # with a status, or a certificate that is for the library to judge, somebody answers
         return isinstance(error, HTTPError) or isinstance(error.reason, ssl.SSLError)
-    except OSError:
+    except (OSError, ValueError, HTTPException):
         return False
     return True
 

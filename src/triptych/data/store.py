@@ -18,7 +18,7 @@ from triptych.data.corpus import Corpus
 from triptych.data.pairs import TRAIN, Section
 from triptych.data.ragged_array import RaggedArray, take_slices
 from triptych.data.split_writer import encode_split
-from triptych.data.tokenizer import Tokenizer
+from triptych.data.tokenizer import ANNOUNCED, Tokenizer
 from triptych.files import build_folder_once
 from triptych.stored import checksums, read_json, require_checksums
 
@@ -28,8 +28,6 @@ _FORMAT = 3
 """Version of the stored ids; a new version makes every corpus be encoded again."""
 
 REMEDY = "delete the folder that it is in: it is made again"
-_MANY = 100_000
-"""Pairs whose encoding takes long enough to be announced."""
 META = "meta.json"
 """Name of the file that describes the others."""
 
@@ -153,7 +151,7 @@ def prepare(
     folder = Path(cache).expanduser() / "stores" / f"{corpus.name}-{key}"
     with build_folder_once(folder) as unfinished:
         if unfinished is not None:
-            if (total := sum(len(pairs.src) for pairs in corpus.splits.values())) >= _MANY:
+            if (total := sum(len(pairs.src) for pairs in corpus.splits.values())) >= ANNOUNCED:
                 logger.info("encoding %s pairs", f"{total:,}")
             sizes = zip(SIDES, (tokenizer.vocabulary.src_size, tokenizer.vocabulary.tgt_size), strict=True)
             dtypes = {side: "<u2" if size <= 2**16 else "<i4" for side, size in sizes}

@@ -87,13 +87,12 @@ def find_table(folder: Path, source: str, columns: Columns | None, direction: Di
 
 def _warn_of_header(table: TableRows, direction: Direction) -> None:
     """Say so if the first line of a TSV file is read as a pair, and looks like names of columns."""
-    first = next(iter(table), ("", ""))
-    names = {*direction, "source", "target", "src", "tgt"}
-    if all(cell.lower() in names for cell in first):
+    src, tgt = next(iter(table), ("", ""))
+    names = {"source", "target", "src", "tgt", *(language.lower() for language in direction)}
+    if {src.lower(), tgt.lower()} <= names:
         logger.warning(
-            "the first line of %s, '%s' and '%s', is read as a pair; if it names columns, give data.columns=[%s,%s]",
-            table.files[0],
-            *first * 2,
+            f"the first line of {table.files[0]}, '{src}' and '{tgt}', is read as a pair; if it names columns, give "
+            f"data.columns=[{src},{tgt}]"
         )
 
 

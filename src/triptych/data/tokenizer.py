@@ -49,8 +49,8 @@ ALGORITHMS = ("bpe", "unigram", "char", WORD)
 OWN = "own"
 """What stands for the algorithm of a model that the user has trained (``own_tokenizer``)."""
 
-_MANY = 100_000
-"""Lines on which training takes long enough to be announced."""
+ANNOUNCED = 100_000
+"""Number of lines from which on training and encoding are announced, because they take a while."""
 _SETTINGS_FILE = "tokenizer.json"
 _DIGESTS = "models"
 """Key of the hashes of the models in the file of settings. Tokenizers of older versions lack it."""
@@ -308,7 +308,7 @@ class SentencePieceTrainer:
         if self.algorithm == WORD:
             sides = {side: [" ".join(word_splitting.split(line)) for line in lines] for side, lines in sides.items()}
         texts = {"joint": [*sides["src"], *sides["tgt"]]} if self.joint else sides
-        if (lines := sum(map(len, texts.values()))) >= _MANY:
+        if (lines := sum(map(len, texts.values()))) >= ANNOUNCED:
             logger.info("training the tokenizer on %s lines", f"{lines:,}")
         models = {
             name: train_model(

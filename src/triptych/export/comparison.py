@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-
-FOLDER = "FOLDER"
-"""What stands for the path of the export in a command that uses it."""
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -17,11 +16,11 @@ class Comparison:
         same: number of sentences that both translate into the same pieces.
         search: how both translated, as in "with the run's search".
         difference: largest difference, in nats, between the log-probabilities that they give to the run's translations.
-        command: words of a command that uses the export, with ``FOLDER`` for its path; None for one that is a run.
+        command: gives the words of a command that uses the export, given its folder; None for an export that is a run.
     """
 
     sentences: int
     same: int
     search: str
     difference: float
-    command: list[str] | None = None
+    command: Callable[[Path], list[str]] | None = None

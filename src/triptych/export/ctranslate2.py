@@ -10,7 +10,7 @@ from triptych.contract.exported import CTranslate2Model
 from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
-from triptych.export.comparison import FOLDER, Comparison
+from triptych.export.comparison import Comparison
 from triptych.export.unpenalised import translate_unpenalised
 from triptych.layers.ctranslate2 import require_ctranslate2
 
@@ -54,10 +54,13 @@ def compare_ctranslate2(translator: Translator, folder: Path, precision: str, li
     exported = translator.model.ctranslate2()
     program = _EncoderDecoder if exported.prompt is None else _DecoderOnly
     theirs = program(translator, exported, folder, COMPUTE_TYPES[precision])
-    if (folder / SCRIPT).exists():
-        command = ["python", f"{FOLDER}/{SCRIPT}", next(line for line in lines if line.strip())]
-    else:
-        command = ["python", "-c", f"import ctranslate2; print(ctranslate2.{program.CLASS}({FOLDER!r}))"]
+    has_script, sentence = (folder / SCRIPT).exists(), next(line for line in lines if line.strip())
+
+    def command(exported: Path) -> list[str]:
+        if has_script:
+            return ["python", str(exported / SCRIPT), sentence]
+        return ["python", "-c", f"import ctranslate2; print(ctranslate2.{program.CLASS}({str(exported)!r}))"]
+
     return ours.compare(theirs.translate(ours.sources, ours.longest), theirs.score(ours.sources, ours.targets), command)
 
 

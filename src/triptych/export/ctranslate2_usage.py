@@ -6,6 +6,7 @@ from pathlib import Path
 
 from triptych.contract.vocabulary import BOS, EOS, PAD, SIDES, UNK
 from triptych.data.tokenizer import WORD
+from triptych.decoding.translator import Translator
 from triptych.export.ctranslate2 import SCRIPT
 from triptych.export.model_card import model_card
 from triptych.runs.checkpoints import scored_checkpoint
@@ -28,20 +29,25 @@ src = sentencepiece.SentencePieceProcessor(str(FOLDER / "{src}.model"))
 tgt = sentencepiece.SentencePieceProcessor(str(FOLDER / "{tgt}.model"))
 model = ctranslate2.{program}(str(FOLDER))
 pieces = src.encode(sys.argv[1:], out_type=str)
+longest = int({ratio} * (1 + max(map(len, pieces), default=0))) + {extra}
 {call}
 '''
 _TRANSLATOR = """\
 found = model.translate_batch(
-    pieces, beam_size={beam_size}, max_decoding_length=256, suppress_sequences={never}
+    pieces,
+    beam_size={beam_size},
+    min_decoding_length={min_length},
+    max_decoding_length=longest,
+    suppress_sequences={never},
 )
 for one in found:
     print(tgt.decode(one.hypotheses[0]))"""
 _GENERATOR = """\
-prompts = [[*{before}, *one, *{after}] for one in pieces]
 found = model.generate_batch(
-    prompts,
+    [[*{before}, *one, *{after}] for one in pieces],
     beam_size={beam_size},
-    max_length=256,
+    min_length={min_length},
+    max_length=longest,
     suppress_sequences={never},
     include_prompt_in_result=False,
 )
@@ -50,22 +56,31 @@ for one in found:
 
 
 def write_usage(run: Run, folder: Path, precision: str) -> None:
-    """Write the script and the card. A tokenizer of words, which only triptych splits, gets no script."""
+    """Write the script and the card.
+
+    A tokenizer of words, which only triptych splits, gets no script, and a run without result.json no card.
+    """
     usage = None
     if run.tokenizer.algorithm != WORD:
-        (folder / SCRIPT).write_text(_script(run), encoding="utf-8")
+        (folder / SCRIPT).write_text(script(run.translator), encoding="utf-8")
         usage = "sh", f'pip install ctranslate2 sentencepiece\npython {SCRIPT} "A sentence."\n'
-    result = run.result if run.files.result.exists() else {}
-    if run.checkpoint != scored_checkpoint(run.files):
-        result = {**result, "test": {}}  # scores of other weights
+    if not run.files.result.exists():
+        return
+    scored = run.checkpoint == scored_checkpoint(run.files)
+    result = run.result if scored else {**run.result, "test": {}}  # its scores are those of other weights
     card = model_card(result, run.checkpoint, precision, library="ctranslate2", usage=usage)
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
-def _script(run: Run) -> str:
-    tokenizer, prompt = run.tokenizer, run.model.ctranslate2().prompt
+def script(translator: Translator) -> str:
+    """Return Python code that translates its arguments with the folder it lies in, by the translator's search.
+
+    Its length penalty is CTranslate2's: the log-probability is divided by the length.
+    """
+    tokenizer, search, prompt = translator.tokenizer, translator.search, translator.model.ctranslate2().prompt
     values: dict[str, object] = {
-        "beam_size": run.translator.search.beam_size,
+        "beam_size": search.beam_size,
+        "min_length": search.min_length,
         "never": [[piece] for piece in tokenizer.pieces([PAD, BOS], "tgt")],
     }
     if prompt is not None:
@@ -74,4 +89,5 @@ def _script(run: Run) -> str:
         values |= {"before": pieces[:source], "after": pieces[source + 1 :]}
     program, call = ("Translator", _TRANSLATOR) if prompt is None else ("Generator", _GENERATOR)
     src, tgt = ("joint", "joint") if tokenizer.joint else SIDES
-    return _SCRIPT.format(src=src, tgt=tgt, program=program, call=call.format(**values))
+    limits = {"ratio": search.max_length_ratio, "extra": search.max_length_extra}
+    return _SCRIPT.format(src=src, tgt=tgt, program=program, call=call.format(**values), **limits)

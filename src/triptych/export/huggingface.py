@@ -13,7 +13,7 @@ import torch
 from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.data.tokenizer import WORD
 from triptych.errors import UserError
-from triptych.export.comparison import FOLDER, Comparison
+from triptych.export.comparison import Comparison
 from triptych.export.model_card import model_card
 from triptych.export.unpenalised import translate_unpenalised
 from triptych.layers.marian import LIBRARY, huggingface_library
@@ -92,8 +92,12 @@ def compare_huggingface(run: Run, folder: Path, lines: Sequence[str]) -> Compari
         )
         theirs += [[i for i in row if i not in (PAD, BOS, EOS)] for row in found.tolist()]
         nats += _score(model, batch, ours.targets[start : start + _BATCH])
-    statement = f"from {LIBRARY} import pipeline; print(pipeline('translation', {FOLDER!r})({filled[0]!r}))"
-    return ours.compare(theirs, nats, ["python", "-c", statement])
+
+    def command(exported: Path) -> list[str]:
+        statement = f"from {LIBRARY} import pipeline; print(pipeline('translation', {str(exported)!r})({filled[0]!r}))"
+        return ["python", "-c", statement]
+
+    return ours.compare(theirs, nats, command)
 
 
 def _score(model: Any, batch: Any, targets: Sequence[Sequence[int]]) -> list[float]:

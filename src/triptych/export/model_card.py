@@ -115,7 +115,9 @@ def _scores(test: Mapping[str, Mapping[str, Any]], precision: str, library: str)
         "",
         "With triptych's own search"
         + (
-            "." if library == TRIPTYCH else f", whose length penalty {library} does not have; some translations differ."
+            "."
+            if library == TRIPTYCH
+            else f"; {library} normalises by length in another way, so some translations may differ."
         ),
         "",
         *([f"Scores of the weights before they were rounded to {PRECISIONS[precision]}.", ""] * (precision != "full")),

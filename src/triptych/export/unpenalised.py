@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -29,7 +30,9 @@ class Unpenalised:
     nats: list[float]
     longest: int
 
-    def compare(self, targets: Sequence[Sequence[int]], nats: Sequence[float], command: list[str]) -> Comparison:
+    def compare(
+        self, targets: Sequence[Sequence[int]], nats: Sequence[float], command: Callable[[Path], list[str]]
+    ) -> Comparison:
         """Compare with another program's translations, and with the log-probabilities that it gives to these."""
         return Comparison(
             sentences=len(self.sources),

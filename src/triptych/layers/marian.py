@@ -85,8 +85,8 @@ def _require_form(config: TransformerConfig, sizes: tuple[int, int]) -> None:
     """Raise ``UserError`` for a model, or for sizes of its two vocabularies, that Marian cannot have."""
     if sizes[0] != sizes[1]:
         raise UserError(
-            f"format=huggingface has vocabularies of one size, and this run {sizes[0]} and {sizes[1]} pieces; export "
-            "it with format=ctranslate2 or safetensors."
+            f"format=huggingface needs vocabularies of equal size, and this run's have {sizes[0]} and {sizes[1]} "
+            "pieces; export it with format=ctranslate2 or safetensors."
         )
     if others := _differences(config):
         raise UserError(

@@ -9,6 +9,7 @@ that say what is fetched from elsewhere.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from triptych.data import checked_text
 from triptych.errors import UserError, one_line
 from triptych.runs.folder import RunFolder
 from triptych.stored import ERRORS
+
+logger = logging.getLogger(__name__)
 
 BUILT = ("model", "data", "search", "metric")
 """The groups whose parts are built when a run is loaded, translates and is scored."""
@@ -98,7 +101,8 @@ def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str
 def data_to_read(folder: RunFolder, data: DictConfig, trust: str | Sequence[str] | None) -> DictConfig:
     """Return the section ``data`` of a run's configuration as its text may be read here.
 
-    Text is kept in the run's cache only if there is one already; a foreign run does not choose where files are made.
+    Text is kept in the run's cache if that folder holds text already, else in the default cache: a foreign run does not
+    choose where a new folder is made.
 
     Args:
         folder: of the run.
@@ -113,10 +117,12 @@ def data_to_read(folder: RunFolder, data: DictConfig, trust: str | Sequence[str]
     files = [yaml.safe_load(text) for text in yaml_files("data")]
     packages = [trust] if isinstance(trust, str) else trust
     _require_known_values(folder, "data", OmegaConf.to_container(data), packages, files)
-    if "cache" in data and not (Path(data.cache).expanduser() / checked_text.FOLDER).is_dir():
+    cache = data.get("cache")
+    if isinstance(cache, str) and not (Path(cache).expanduser() / checked_text.FOLDER).is_dir():
         data = data.copy()
         OmegaConf.set_readonly(data, False)
         data.cache = OmegaConf.load(conf_dir() / "train.yaml").cache
+        logger.info("text is kept in %s, since the cache of the run is not there: %s", data.cache, cache)
     return data
 
 

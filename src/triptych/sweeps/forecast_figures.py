@@ -62,7 +62,7 @@ def _own_share(arm: Estimate, arms: Sequence[Estimate]) -> float:
 
 
 def _share(value: float) -> str:
-    return f"{value:.0%}" if value < 1 else f"{value:.0f} times as much"
+    return f"{value:.0%}" if value < 2 else f"{value:.1f} times as much"
 
 
 def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pairs: int | None = None) -> list[str]:

@@ -51,6 +51,11 @@ def test_it_is_named_in_one_sentence(override: str, said: str) -> None:
     assert len(str(refused.value).splitlines()) == 1
 
 
+def test_a_section_is_named_by_its_keys() -> None:
+    with pytest.raises(UserError, match="must be a section with a _target_ and keys such as duplicates and identical"):
+        compose_run(["scale=smoke", "data=text", "data.src=en", "data.tgt=fr", "data.clean=1"])
+
+
 def test_a_model_that_is_no_option_is_refused_before_training() -> None:
     """It failed after training, when its result was to be named."""
     model = "triptych.models.transformer.Transformer"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -118,12 +119,20 @@ def load_wmt14(folder: Path, **changes: Any) -> Wmt14:
 
 
 def test_a_hub_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked once, and a data set of the cache needs no answer."""
+    """It is asked once, and not with HF_HUB_OFFLINE."""
     config = pytest.importorskip("datasets").config
-    monkeypatch.setattr(config, "HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(UserError, match=r"the Hub .* does not answer, and some/text is neither .*data\.path=FOLDER"):
+    monkeypatch.setattr(config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("no_proxy", "*")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+    for endpoint in (address, "nowhere"):
+        monkeypatch.setattr(config, "HF_ENDPOINT", endpoint)
+        with pytest.raises(UserError, match=rf"some/text is neither .*Hub \({endpoint}\) does not answer; .*=FOLDER"):
+            load(folder, path="some/text")
+        assert not config.HF_HUB_OFFLINE
+    monkeypatch.setattr(config, "HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match=r"HF_HUB_OFFLINE forbids to ask the Hub"):
         load(folder, path="some/text")
-    assert not config.HF_HUB_OFFLINE
     with pytest.raises(UserError, match=r"data\.path=\./text is neither a folder nor a name"):
         load(folder, path="./text")
 

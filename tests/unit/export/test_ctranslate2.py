@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,7 +16,8 @@ from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
-from triptych.export.ctranslate2 import compare_ctranslate2, to_ctranslate2
+from triptych.export.ctranslate2 import SCRIPT, compare_ctranslate2, to_ctranslate2
+from triptych.export.ctranslate2_usage import script
 
 pytest.importorskip("ctranslate2", reason="the extra 'export' is not installed")
 LINES = ["a cat sees the dog", "the dogs sleep", "a bird"]
@@ -34,10 +37,10 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return trainer.fit(Text(), tmp_path_factory.mktemp("cache"))
 
 
-def translator(tokenizer: Tokenizer, *options: str) -> Translator:
+def translator(tokenizer: Tokenizer, *options: str, search: Search = SEARCH) -> Translator:
     model = build_model(*options, vocabulary=tokenizer.vocabulary).float()
     directions = Directions.of(None, "en", "fr", None)
-    return Translator(model=model, tokenizer=tokenizer, directions=directions, search=SEARCH)
+    return Translator(model=model, tokenizer=tokenizer, directions=directions, search=search)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,27 @@ def test_log_probabilities_are_ours(tokenizer: Tokenizer, options: str, tmp_path
     found = compare_ctranslate2(trained, tmp_path / "model", "full", LINES)
     assert found.sentences == 3
     assert found.difference < 1e-4
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [["model=transformer", "model.tying=none"], ["model=lm4mt"], ["model=lm4mt", "model.language_tags=false"]],
+)
+def test_the_script_translates(options: list[str], joint: bool, tmp_path: Path) -> None:
+    """Greedily, where length penalties make no difference; the limit of length is that of our search."""
+    if options[0] == "model=lm4mt" and not joint:
+        pytest.skip("a decoder-only model has a joint vocabulary")
+    trainer = SentencePieceTrainer(algorithm="bpe", joint=joint, byte_fallback=False, vocab_size=40, train_lines=None)
+    greedy = Search(
+        beam_size=1, length_penalty=0.0, max_length_ratio=1.5, max_length_extra=3, min_length=2, stop="exact", n_best=1
+    )
+    trained = translator(trainer.fit(Text(), tmp_path), *options, search=greedy)
+    to_ctranslate2(trained, tmp_path / "model", "full")
+    (tmp_path / "model" / SCRIPT).write_text(script(trained), encoding="utf-8")
+    shown = subprocess.run([sys.executable, tmp_path / "model" / SCRIPT, LINES[0]], capture_output=True, check=True)
+    assert shown.stdout.decode() == f"{trained.translate(LINES[:1])[0]}\n"
+    assert not subprocess.run([sys.executable, tmp_path / "model" / SCRIPT], capture_output=True, check=True).stdout
 
 
 def test_a_model_that_computes_another_thing_is_noticed(tokenizer: Tokenizer, tmp_path: Path) -> None:
