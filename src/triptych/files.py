@@ -157,7 +157,8 @@ def replacing(path: Path) -> Iterator[Path]:
             if not (temporary.is_dir() and path.is_dir()):
                 raise
     finally:
-        _remove(temporary)
+        with suppress(OSError):  # on a disk that cannot be written, there is none, and its own error is on its way
+            _remove(temporary)
 
 
 @contextmanager
@@ -197,6 +198,15 @@ def _remove_abandoned(path: Path) -> None:
         with suppress(OSError), leftover.open("rb") as file:
             if time.time() - leftover.stat().st_mtime > NEW and _hold(file):
                 leftover.unlink()
+
+
+def remove_abandoned_folders(path: Path) -> None:
+    """Remove what killed processes have left half-written beside a folder, if it has not been touched for an hour."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        if re.fullmatch(r"\.[0-9a-f]{8}", leftover.suffix) and leftover.is_dir():
+            touched = max(file.stat().st_mtime for file in (leftover, *leftover.rglob("*")))
+            if time.time() - touched > 60 * NEW:
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _open_device(path: Path) -> BinaryIO:

@@ -10,6 +10,8 @@ import pytest
 from conftest import triptych
 
 from docs_build.faults.files import COMMANDS, SMALL, FileFault, faults, flipped, make, outcome
+from triptych import api
+from triptych.errors import UserError
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,22 @@ def wrong(finished: Path, tmp_path: Path, chosen: list[FileFault]) -> list[str]:
 def test_a_sample_of_all_files_with_every_damage(finished: Path, tmp_path: Path) -> None:
     quick = [fault for fault in faults(finished) if fault.command != "train"]
     assert not wrong(finished, tmp_path, random.Random(25).sample(quick, 12))
+
+
+@pytest.mark.parametrize("is_scored", [True, False])
+def test_a_configuration_that_is_cut_off_is_named(is_scored: bool, tiny_run: Path, tmp_path: Path) -> None:
+    """Wherever it is cut; with its digest, or, as before training has ended, by the sections that it lacks."""
+    shutil.copytree(tiny_run / "runs" / "tiny", tmp_path / "tiny")
+    if not is_scored:
+        for name in ("result.json", "trained.json"):
+            (tmp_path / "tiny" / name).unlink(missing_ok=True)
+    config = tmp_path / "tiny" / "config.yaml"
+    lines = config.read_text().splitlines(keepends=True)
+    end = "seed:" if is_scored else "metric:"
+    for length in range(0, next(i for i, line in enumerate(lines) if line.startswith(end)) + 1, 3):
+        config.write_text("".join(lines[:length]))
+        with pytest.raises(UserError, match=r"config\.yaml (cannot be read|is no configuration)"):
+            api.load(tmp_path / "tiny").config  # noqa: B018
 
 
 @pytest.mark.slow

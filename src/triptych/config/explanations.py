@@ -61,8 +61,9 @@ def explain(error: BaseException, command: str = "train", overrides: Sequence[st
     from_hydra = type(error).__module__.split(".")[0] in ("hydra", "omegaconf")
     for cause in causes if from_hydra else [error]:
         if isinstance(cause, OSError) and cause.strerror and cause.errno not in TOO_MANY_FILES:
-            place = f"{cause.filename}: " if cause.filename else ""
             full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
+            file = (cause.filename2 if full else None) or cause.filename  # of a copy, the second is written
+            place = f"{file}: " if file else ""
             remedy = "make room there, or give another place" if full else "give a place that can be used"
             return f"{place}{cause.strerror[0].lower()}{cause.strerror[1:]}; {remedy}."
     for cause in causes:

@@ -65,6 +65,9 @@ def check(config: DictConfig) -> None:
         hydra.errors.InstantiationException: raised from the ``UserError`` of a constructor.
     """
     require_values(config)
+    for key in ("output", "cache", "name"):
+        if config[key] == "":
+            raise UserError(f"{key}= is empty; give a value, or leave it out.")
     _check_targets(config)
     check_types(config, schema=Train)
     _check_overwritten(config)

@@ -93,7 +93,7 @@ def read_text(source: PairSource, cache: Path, selection: Selection) -> tuple[Pa
     """Return the kept pairs of a source and what was read, from the cache if the source has not changed.
 
     Raises:
-        UserError: as the source and the cleaning, or a file in the cache is damaged.
+        UserError: as the source and the cleaning, the source changes meanwhile, or a file in the cache is damaged.
     """
     folder = cache / FOLDER / selection.key_of(source)
     with build_folder_once(folder) as unfinished:
@@ -101,7 +101,9 @@ def read_text(source: PairSource, cache: Path, selection: Selection) -> tuple[Pa
             cleaner = selection.cleaning.start(selection.direction)
             try:
                 _write(unfinished, source, selection, cleaner)
-            except UserError:  # the source cannot be read to its end
+                if selection.key_of(source) != folder.name:
+                    raise UserError(f"data: {source.name} changed while it was read; give the same command again.")
+            except UserError:  # the source cannot be read to its end, or not as one
                 shutil.rmtree(unfinished)
                 raise
     counts: _Stored = read_json(folder / COUNTS, _Stored, _REMEDY)
@@ -146,7 +148,9 @@ def _load_progress(folder: Path, journal: Path) -> _Progress:
     with suppress(OSError, UserError):
         progress: _Progress = read_json(journal, _Progress, "delete it")
         sizes = [(folder / f"{side}.txt").stat().st_size for side in SIDES]
-        if all(size >= recorded for size, recorded in zip(sizes, progress["sizes"], strict=True)):
+        counts = [progress["total"], progress["empty"], *progress["dropped"].values(), *progress["sizes"]]
+        is_possible = len(progress["sizes"]) == len(sizes) and min(counts) >= 0
+        if is_possible and all(size >= recorded for size, recorded in zip(sizes, progress["sizes"], strict=True)):
             return progress
     return {"total": 0, "empty": 0, "dropped": {}, "sizes": [0] * len(SIDES)}
 

@@ -52,8 +52,8 @@ def ranges_of_splits(validation: Any, test: Any, directions: Directions) -> dict
     """
     given = {VALIDATION: validation, TEST: test}
     for split, value in given.items():
-        if isinstance(value, str) and re.fullmatch(r"[\d.]+%", value):
-            raise UserError(f"data.{split}={value} must be a number for a share of the training pairs, such as 0.05.")
+        if isinstance(value, str) and re.fullmatch(r"\d*\.?\d*%?", value):
+            raise UserError(f"data.{split}='{value}' must be a number for a share of the training pairs, such as 0.05.")
     shares = {split: value for split, value in given.items() if isinstance(value, int | float)}
     for split, share in shares.items():
         files = f"data.{split}={FILES[split]}"

@@ -121,6 +121,9 @@ class HubDataSet:
         place = os.path.expanduser(self.path)
         if not (is_folder := os.path.isdir(place)) and not re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", place):
             raise UserError(f"data.path={self.path} is neither a folder nor a name that the Hub can have.")
+        if is_folder and self.revision is not None:
+            raise UserError(f"data.revision={self.revision} is for a data set of the Hub, and {place} is a folder.")
+        cache = self.cache / "huggingface" / self._version_of_folder()
         is_reached = is_folder or (not datasets.config.HF_HUB_OFFLINE and _answers(datasets.config.HF_ENDPOINT))
         try:
             with _only_from_the_cache(datasets.config, not is_reached):
@@ -129,7 +132,7 @@ class HubDataSet:
                     self.subset,
                     split=list(splits),
                     revision=self.revision,
-                    cache_dir=str(self.cache / "huggingface" / self._version_of_folder()),
+                    cache_dir=str(cache),
                     keep_in_memory=False,  # its files tell whether it has changed
                 )
         except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
@@ -140,9 +143,10 @@ class HubDataSet:
                     f"data: {self.path} is neither a folder nor in the cache, and {why}; try again with a network, or "
                     "give a folder with the data set: data.path=FOLDER."
                 ) from error
+            reason = one_line(error.__cause__ or error)
             raise UserError(
-                f"data: {self.path} cannot be loaded ({one_line(error)}); check data.path, data.subset, and the splits "
-                f"{', '.join(splits)}."
+                f"data: {self.path} cannot be loaded ({reason}); check data.path, data.subset and the splits "
+                f"{', '.join(splits)}, and room on the disk. If nothing is wrong with them, delete {cache}."
             ) from error
         return [rows.flatten() for rows in loaded]
 
@@ -241,5 +245,6 @@ class _Rows(PairSource):
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for table in self.rows.with_format("arrow").iter(_ROWS):
-            for src, tgt in zip(*(table[column].to_pylist() for column in self.data_set.columns), strict=True):
-                yield as_sentence(src, self.name), as_sentence(tgt, self.name)
+            columns = self.data_set.columns
+            sides = ([as_sentence(one, self.name, name) for one in table[name].to_pylist()] for name in columns)
+            yield from zip(*sides, strict=True)

@@ -25,6 +25,8 @@ from triptych.stored import read_json
 
 FILE_PARTS = ("index", *(f"{side}.{part}" for side in SIDES for part in ("ids", "offsets")))
 """Extensions of the files of a split."""
+_COUNTS = ("done", "length", "ratio")
+"""Keys of the journal that count pairs."""
 
 
 def encode_split(
@@ -98,7 +100,9 @@ class _SplitWriter:
         if self._journal.exists():
             with suppress(OSError, UserError, KeyError):  # damaged: everything is encoded again
                 progress: dict[str, Any] = read_json(self._journal, _Progress, "delete it")
-                if all(path.stat().st_size >= progress["sizes"][part] for part, path in paths.items()):
+                counts = [*progress["sizes"].values(), *progress["pieces"], *map(progress.get, _COUNTS)]
+                is_possible = len(progress["pieces"]) == len(SIDES) and min(counts) >= 0
+                if is_possible and all(path.stat().st_size >= progress["sizes"][part] for part, path in paths.items()):
                     return progress
         for part, path in paths.items():
             path.write_bytes(np.zeros(1, "<i8").tobytes() if part.endswith("offsets") else b"")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,13 +72,11 @@ def find_table(folder: Path, source: str, columns: Columns | None, direction: Di
         UserError: there is no such file.
     """
     path = folder / os.path.expanduser(source)
-    found = [*map(Path, sorted(glob.glob(str(path))))] if "*" in source else [path]
+    found = [path]
+    if "*" in source:
+        found = [*map(Path, sorted(glob.glob(os.path.join(glob.escape(str(folder)), os.path.expanduser(source)))))]
     if missing := [file for file in found or [path] if not file.is_file()]:
-        there = sorted(file.name for file in missing[0].parent.glob("*") if is_table(file.name))
-        beside = f"; beside it there are {', '.join(there[:5])}" if there else ""
-        raise UserError(
-            f"data: there is no table '{missing[0]}'{beside}. Give the path of one, below data.dir or absolute."
-        )
+        raise UserError(_no_table(missing[0]))
     if columns is None:
         columns = direction if source.endswith(".parquet") else (1, 2)
     table = TableRows(tuple(found), tuple(columns))
@@ -85,15 +85,30 @@ def find_table(folder: Path, source: str, columns: Columns | None, direction: Di
     return table
 
 
+def _no_table(path: Path) -> str:
+    if path.is_dir():
+        return f"data: '{path}' is a folder; to read all its tables, give '{path.name}/*{path.suffix}'."
+    there = [file.name for file in path.parent.glob("*") if is_table(file.name)]
+    close = difflib.get_close_matches(path.name, there, n=5, cutoff=0)
+    beside = f"; beside it there are {', '.join(close)}" if close else ""
+    return f"data: there is no table '{path}'{beside}. Give the path of one, below data.dir or absolute."
+
+
 def _warn_of_header(table: TableRows, direction: Direction) -> None:
     """Say so if the first line of a TSV file is read as a pair, and looks like names of columns."""
     src, tgt = next(iter(table), ("", ""))
     names = {"source", "target", "src", "tgt", *(language.lower() for language in direction)}
     if {src.lower(), tgt.lower()} <= names:
-        logger.warning(
+        _warn_once(
             f"the first line of {table.files[0]}, '{src}' and '{tgt}', is read as a pair; if it names columns, give "
             f"data.columns=[{src},{tgt}]"
         )
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """Log a message that several splits of one file would repeat."""
+    logger.warning(message)
 
 
 @dataclass(frozen=True)
@@ -140,8 +155,8 @@ def _read_tsv(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
         fields = line.split("\t")
         if len(fields) <= max(src, tgt):
             raise UserError(
-                f"{file}:{number} has {len(fields)} columns, and column {max(src, tgt) + 1} is asked for; give the "
-                "columns of source and target: data.columns=[1,2]."
+                f"{file}:{number} has {len(fields)} column{'s' * (len(fields) > 1)}, and source and target are columns "
+                f"{src + 1} and {tgt + 1} (data.columns); mend the line, or give other columns."
             )
         yield fields[src].strip(), fields[tgt].strip()
 
@@ -177,13 +192,15 @@ def _read_parquet(file: Path, columns: Columns) -> Iterator[tuple[str, str]]:
     try:
         with parquet.ParquetFile(file) as opened:
             names = [field.name for field in _leaves(opened.schema_arrow)]
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise UserError(f"{file} has several columns named {twice[0]}; give each a name of its own.")
             chosen = [names[number - 1] for number in _column_numbers(file, names, columns)]
             for batch in opened.iter_batches(_ROWS, columns=chosen):
                 flat = pa.Table.from_batches([batch])
                 while any(pa.types.is_struct(field.type) for field in flat.schema):
                     flat = flat.flatten()
-                for src, tgt in zip(*(flat[name].to_pylist() for name in chosen), strict=True):
-                    yield as_sentence(src, file), as_sentence(tgt, file)
+                sides = ([as_sentence(one, file, name) for one in flat[name].to_pylist()] for name in chosen)
+                yield from zip(*sides, strict=True)
     except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError) as error:
         raise UserError(f"{file} cannot be read as a Parquet file ({one_line(error)}); get it again.") from error
 
@@ -200,7 +217,7 @@ def _leaves(fields: Any, prefix: str = "") -> Iterator[pa.Field]:
             yield named
 
 
-def as_sentence(value: Any, source: object) -> str:
+def as_sentence(value: Any, source: object, column: str) -> str:
     """Return a value of a table as a sentence on one line, without white space around it. None becomes an empty one.
 
     Raises:
@@ -208,7 +225,7 @@ def as_sentence(value: Any, source: object) -> str:
     """
     if not isinstance(value, str | None):
         raise UserError(
-            f"{source}: a column has {value!r}, which is no text; give the columns of source and target: data.columns="
-            "[SOURCE,TARGET]."
+            f"{source}: the column {column} has {value!r}, which is no text; give the columns of source and target: "
+            "data.columns=[SOURCE,TARGET]."
         )
     return re.sub(r"\s*[\r\n]\s*", " ", (value or "").strip())

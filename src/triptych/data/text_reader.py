@@ -18,7 +18,7 @@ from triptych.data.held_out import HashRange
 from triptych.data.pair_source import PLAIN, FilePair, PairSource, TextFormat
 from triptych.data.pairs import TEST, TRAIN, VALIDATION, Pairs, Section
 from triptych.data.published_sets import find_published, is_published
-from triptych.data.tables import Columns, find_table, is_table
+from triptych.data.tables import ENDINGS, Columns, find_table, is_table
 from triptych.data.text_file import ConcatenatedLines
 from triptych.errors import UserError
 
@@ -49,7 +49,7 @@ def test_sets(sources: Sequence[Source]) -> dict[str, Source]:
     for source in sources:
         name = _name_of(source)
         if name in (*named, TRAIN, VALIDATION):
-            raise UserError(f"data.test: two splits have the name '{name}'; give the files of one another name.")
+            raise UserError(f"data.test: two splits have the name '{name}'; rename the files of one, or leave it out.")
         named[name] = source
     for name in named:
         for other in (f"{name}.{ending}" for ending in BESIDE):
@@ -69,6 +69,7 @@ def _name_of(source: Source) -> str:
         name = Path(first).name
     else:
         name = Path(first.removesuffix(".gz")).stem
+    name = re.sub(r"\[:(\w+)", r"_to_\1", re.sub(r"(\w+)%?:\]", r"from_\1", name))
     plain = re.sub(r"[\[\]:%*?]+", "_", name)
     return name if plain == name else plain.strip("_-") or TEST
 
@@ -176,6 +177,8 @@ def find_source(
         for file in (src, tgt):
             if not file.is_file():
                 raise UserError(f"data: there is no file '{file}'; give paths below data.dir={folder}.")
+        if src.samefile(tgt):
+            raise UserError(f"data: '{src}' is named for both sides; give a file of each.")
     return FilePair(src, tgt, text_format)
 
 
@@ -195,8 +198,10 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
     if (folder / prefix).is_file():
         raise UserError(
             f"data: '{prefix}' is a file, and here stands the prefix of two; to name both files, give a pair, "
-            "such as data.train=[FILE,FILE] or data.test=[[FILE,FILE]]."
+            f"such as data.train=[FILE,FILE] or data.test=[[FILE,FILE]]. Names of tables end in {', '.join(ENDINGS)}."
         )
+    if "*" in prefix:
+        raise UserError(f"data: '{prefix}' is no pattern of tables, whose names end in {', '.join(ENDINGS)}.")
     if not plain.parent.is_dir():
         raise UserError(f"data.dir: the folder '{plain.parent}' does not exist.")
     stem = f"{plain.name.removesuffix(language)}"

@@ -14,6 +14,8 @@ from triptych.ranges import Count, Factor
 
 WITH_ENGLISH = ("cs", "de", "fr", "hi", "ru")
 """Languages that WMT 2014 paired with English."""
+PATH = "wmt/wmt14"
+"""Name of the data set on the Hub."""
 NAMES_ON_THE_HUB = {"val": "validation"}
 """Splits whose names on the Hub are not those of files."""
 
@@ -51,6 +53,8 @@ class Wmt14(Corpus):
         join: Sequence[int] | None,
         clean: Cleaning,
     ) -> None:
+        if dir is not None and path != PATH:
+            raise UserError(f"data.dir={dir} and data.path={path} are two places of the text; give one.")
         if dir is not None:
             own = TextCorpus(
                 name="text",

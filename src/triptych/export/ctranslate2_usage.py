@@ -25,11 +25,14 @@ import ctranslate2
 import sentencepiece
 
 FOLDER = Path(__file__).parent
+sentences = [one for one in sys.argv[1:] if one.strip()]
+if not sentences:
+    sys.exit(__doc__)
 src = sentencepiece.SentencePieceProcessor(str(FOLDER / "{src}.model"))
 tgt = sentencepiece.SentencePieceProcessor(str(FOLDER / "{tgt}.model"))
 model = ctranslate2.{program}(str(FOLDER))
-pieces = src.encode(sys.argv[1:], out_type=str)
-longest = int({ratio} * (1 + max(map(len, pieces), default=0))) + {extra}
+pieces = src.encode(sentences, out_type=str)
+longest = int({ratio} * (1 + max(map(len, pieces)))) + {extra}
 {call}
 '''
 _TRANSLATOR = """\

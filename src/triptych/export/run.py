@@ -13,7 +13,7 @@ from triptych.export.ctranslate2 import QUANTIZATIONS, compare_ctranslate2, to_c
 from triptych.export.ctranslate2_usage import write_usage
 from triptych.export.huggingface import compare_huggingface, to_huggingface
 from triptych.export.safetensors import compare_safetensors, to_safetensors
-from triptych.files import replacing
+from triptych.files import remove_abandoned_folders, replacing
 from triptych.runs.checkpoints import scored_checkpoint
 from triptych.runs.demo import PREFIX
 from triptych.runs.run import Run
@@ -97,6 +97,7 @@ def export_run(run: Run, format: str, precision: str, output: str | Path) -> tup
             "leave it out."
         )
     lines = list(run.load_corpus().splits[VALIDATION].src[:CHECKED_SENTENCES])
+    remove_abandoned_folders(folder)
     with replacing(folder) as beside:
         chosen.write(run, beside, precision)
         found = chosen.compare(run, beside, precision, lines)

@@ -168,6 +168,8 @@ def _read_run(home: Path, root: Path) -> FolderRun:
     result = read_checked(path, SCORE_AGAIN) if (path := home / "result.json").exists() else None
     if started is None or started.get("format") != FORMAT:
         version = (started or result or {}).get("version")
+        if started is not None and version == triptych.__version__:
+            raise DamagedFile(home / RUN_FILE, "it does not say its format", TRAIN_AGAIN)
         maker = f"triptych {version}" if version else "an earlier version of triptych"
         raise UserError(
             f"{home} was made by {maker}, whose run folders triptych {triptych.__version__} does not read; "

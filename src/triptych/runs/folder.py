@@ -141,7 +141,7 @@ def read_record(folder: RunFolder) -> RunRecord:
             "that version for it, or train it again."
         )
     stored = read_json(folder.record, dict[str, Any], RECORD_REMEDY)
-    if "format" in stored and stored["format"] != FORMAT:
+    if isinstance(stored.get("format"), int) and stored["format"] != FORMAT:
         raise UserError(
             f"run={folder.path} was made by triptych {stored.get('version')}, whose runs this version cannot load; use "
             "that version for it, or train it again."

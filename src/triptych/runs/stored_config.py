@@ -23,8 +23,9 @@ from triptych.config.conf_folder import conf_dir
 from triptych.config.search_path import yaml_files
 from triptych.data import checked_text
 from triptych.errors import UserError, one_line
+from triptych.runs.digests import PUT_BACK, require_same_training
 from triptych.runs.folder import RunFolder
-from triptych.stored import ERRORS
+from triptych.stored import ERRORS, DamagedFile
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,8 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
             a configuration that this process has made itself, which may build from anything.
 
     Raises:
-        UserError: a damaged file, or a ``_target_`` or something to fetch that nobody vouches for.
+        UserError: a damaged file, one that has changed since the run was trained, or a ``_target_`` or something to
+            fetch that nobody vouches for.
     """
     run_values.register()  # a logger's or a callback's ``${run:folder}`` stands in it as text
     try:
@@ -66,6 +68,9 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
         parts: Any = OmegaConf.to_container(config)
         for group in BUILT:
             _require_known(folder, group, parts.get(group), packages)
+    require_same_training(folder)
+    if missing := [group for group in BUILT if not isinstance(config.get(group), DictConfig)]:
+        raise DamagedFile(folder.config, f"it has no section {missing[0]}", PUT_BACK)
     OmegaConf.set_readonly(config, True)
     return config
 

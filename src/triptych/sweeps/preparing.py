@@ -10,9 +10,11 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.config.composition import sweep_of
+from triptych.config.explanations import explain
 from triptych.data.pairs import TRAIN
 from triptych.errors import UserError
 from triptych.files import require_folder
+from triptych.runs.identity import display_overrides
 from triptych.sweeps.sweep import refuse_mistakes
 from triptych.training.build import prepare_text
 
@@ -28,7 +30,7 @@ def prepare_arms(overrides: Sequence[str]) -> None:
         overrides: of ``triptych train``, with ``-m`` for a sweep.
 
     Raises:
-        UserError: whatever training would refuse.
+        UserError: whatever training would refuse, once the others are prepared.
     """
     sweep = sweep_of(overrides)
     arms = [list(overrides)] if sweep is None else sweep[1]
@@ -36,11 +38,21 @@ def prepare_arms(overrides: Sequence[str]) -> None:
         raise UserError("this sweeper chooses its arms as it goes along; prepare one of them.")
     configs = [run_config.config for run_config in refuse_mistakes(arms)]
     said: set[str] = set()
-    for config in {_text_of(config): config for config in configs}.values():
-        for line in _prepare(config):
+    failed: list[str] = []
+    for config, arm in {_text_of(config): (config, arm) for config, arm in zip(configs, arms, strict=True)}.values():
+        try:
+            lines = _prepare(config)
+        except Exception as error:  # Hydra's own, around that of a constructor
+            if (reason := explain(error)) is None:
+                raise
+            failed.append(reason if len(arms) == 1 else f"{' '.join(display_overrides(arm))}: {reason}")
+            continue
+        for line in lines:
             if line not in said:
                 logger.info(line)
             said.add(line)
+    if failed:
+        raise UserError("\n".join(failed))
 
 
 def _text_of(config: DictConfig) -> str:

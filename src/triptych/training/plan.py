@@ -83,8 +83,6 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
         UserError: text that cannot be read, a folder that cannot be written, or a name that another run has.
     """
     config = run_config.config
-    if not config.output:
-        raise UserError("output= is empty; give the folder that runs are kept in.")
     output = Path(config.output).expanduser()
     require_folder(output, "output")
     require_folder(Path(config.cache).expanduser(), "cache")
@@ -132,6 +130,6 @@ def require_same_run(folder: RunFolder, config_hash: str) -> None:
     """Raise ``UserError`` if a folder exists and holds another run than the one that the hash identifies."""
     if folder.path.exists() and (other := read_record(folder).config_hash) != config_hash:
         raise UserError(
-            f"{folder.path} is another run (its configuration has hash {other}, this one {config_hash}); give another "
-            "name=… or output=…."
+            f"{folder.path} is another run, of another configuration or other text (its hash is {other}, and that of "
+            f"this one {config_hash}); give another name=… or output=…."
         )

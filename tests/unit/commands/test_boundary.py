@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -70,6 +71,11 @@ def test_a_mistake_of_the_machine_inside_a_library_is_explained() -> None:
     error = RuntimeError("the library failed")
     error.__cause__ = MemoryError()
     assert str(explain(error)).startswith("memory was short")
+
+
+def test_a_copy_onto_a_full_disk_names_its_target() -> None:
+    error = OSError(errno.ENOSPC, "No space left on device", "source.json", None, "target.json")
+    assert str(explain(error)).startswith("target.json: no space left on device; make room there")
 
 
 def test_sigterm_after_training_ends_the_run_and_the_same_command_completes_it(

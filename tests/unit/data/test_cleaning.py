@@ -150,7 +150,20 @@ def test_an_interruption_changes_nothing(
     assert not [*tmp_path.rglob("*.journal")]
 
 
-@pytest.mark.parametrize("damage", ["{", '{"total": 20}', None])
+JOURNAL = '{{"total": {}, "empty": 0, "dropped": {{}}, "sizes": {}}}'
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "{",
+        '{"total": 20}',
+        None,
+        JOURNAL.format(20, "[9]"),
+        JOURNAL.format(20, "[-5, -5]"),
+        JOURNAL.format(-1, "[0, 0]"),
+    ],
+)
 def test_a_damaged_journal_begins_anew(damage: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checked_text, "_BLOCK_PAIRS", 5)
     monkeypatch.setattr(checked_text, "_BLOCKS_PER_RECORD", 2)
@@ -165,6 +178,24 @@ def test_a_damaged_journal_begins_anew(damage: str | None, tmp_path: Path, monke
     pairs, counts = read_text(Numbers(), tmp_path, selection)
     assert [*zip(*pairs, strict=True)] == [*Numbers()]
     assert counts["total"] == 98
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    class Changing(Numbers):
+        changes = 0
+
+        @property
+        def identity(self) -> list[int]:
+            return [self.changes]
+
+        def __iter__(self) -> Iterator[tuple[str, str]]:
+            yield from super().__iter__()
+            self.changes += 1
+
+    source, selection = Changing(), Selection(("en", "fr"), drop_empty=False)
+    with pytest.raises(UserError, match="numbers changed while it was read; give the same command again"):
+        read_text(source, tmp_path, selection)
+    assert not [*tmp_path.rglob("*.txt")]
 
 
 def test_a_missing_package_loses_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,9 @@ def test_mistakes(tmp_path: Path) -> None:
         corpus(tmp_path, validation="val", test=0.1, directions=["en-fr", "fr-en"])
     with pytest.raises(UserError, match=r"data\.validation=0\.5 and data\.test=0\.5 leave nothing to train on"):
         corpus(tmp_path, validation=0.5, test=0.5)
-    with pytest.raises(UserError, match=r"data\.validation=5% must be a number .*, such as 0\.05\."):
+    with pytest.raises(UserError, match=r"data\.validation='5%' must be a number .*, such as 0\.05\."):
         corpus(tmp_path, validation="5%")
+    with pytest.raises(UserError, match=r"data\.validation='0\.05' must be a number"):
+        corpus(tmp_path, validation="0.05")
     with pytest.raises(UserError, match=r"validation split .* no sentence pairs left, .*: 0 pairs read from train"):
         corpus(tmp_path, validation=1e-9)

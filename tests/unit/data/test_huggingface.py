@@ -14,7 +14,7 @@ from tests.hub import write_data_set
 from tests.unit.data.test_corpus import texts
 from triptych.data.cleaning import NO_CLEANING, Cleaning
 from triptych.data.huggingface import HuggingFaceCorpus
-from triptych.data.wmt14 import Wmt14
+from triptych.data.wmt14 import PATH, Wmt14
 from triptych.errors import UserError
 
 
@@ -91,7 +91,8 @@ def test_checked_text_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ),
         ({"columns": [1, 2]}, r"data.columns=\[1,2\] must be the columns of source and target, by name, such as"),
         ({"columns": "translation.en"}, r"data.columns=translation.en must be"),
-        ({"train": "training"}, "wmt cannot be loaded .* check data.path, data.subset, and the splits training, valid"),
+        ({"train": "training"}, "wmt cannot be loaded .* check data.path, data.subset and the splits training, valid"),
+        ({"revision": "v2"}, "data.revision=v2 is for a data set of the Hub, and .* is a folder"),
         ({"subset": "de-en"}, "wmt cannot be loaded"),
         ({"validation": "train[:0]"}, "corresponds to no data"),
     ],
@@ -145,8 +146,10 @@ def test_wmt14_from_the_hub_or_from_files(folder: Path) -> None:
     for split, prefix in (("train", "train"), ("validation", "val"), ("test", "test")):
         for language, side in zip(("en", "fr"), corpus.splits[split], strict=True):
             (folder / f"{prefix}.{language}").write_text("".join(f"{line}\n" for line in side))
-    own = load_wmt14(folder, dir=str(folder))
+    own = load_wmt14(folder, dir=str(folder), path=PATH)
     assert (own.name, own.fingerprint) == ("text", corpus.fingerprint)
+    with pytest.raises(UserError, match=r"data\.dir=.* and data\.path=.* are two places of the text; give one"):
+        load_wmt14(folder, dir=str(folder))
 
 
 def test_languages_that_wmt14_lacks(folder: Path) -> None:
@@ -159,7 +162,8 @@ def test_languages_that_wmt14_lacks(folder: Path) -> None:
 def test_shares_and_names_of_test_sets(folder: Path) -> None:
     corpus = load(folder, validation=0.3, test=0.3)
     assert sum(len(pairs.src) for pairs in corpus.splits.values()) == 11
-    assert load(folder, test=["test[:1]"]).test_names == ["test_1"]
+    assert load(folder, test=["test[:50%]", "test[50%:]"]).test_names == ["test_to_50", "test_from_50"]
+    assert load(folder, test=["test[0:1]"]).test_names == ["test_0_1"]
 
 
 def test_a_folder_that_has_changed_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,20 +74,27 @@ def test_a_table_that_has_changed_is_read_again(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"columns": [1, 4]}, r"train.tsv:1 has 3 columns, and column 4 is asked for"),
+        ({"columns": [1, 4]}, r"train.tsv:1 has 3 columns, and source and target are columns 1 and 4"),
+        (
+            {"train": "short.tsv"},
+            r"short.tsv:2 has 1 column, and source and target are columns 1 and 2 \(data.columns\)",
+        ),
+        ({"train": "many.parquet"}, r"many.parquet' is a folder; .* give 'many.parquet/\*.parquet'"),
+        ({"train": "odd.csv"}, r"'odd.csv' is a file, .* Names of tables end in .tsv, .tsv.gz, .parquet"),
+        ({"train": "*.csv"}, r"'\*.csv' is no pattern of tables, whose names end in .tsv, .tsv.gz, .parquet"),
         ({"columns": ["en", "fr"]}, r'train.tsv has no column en; it has a "b", A, 0.5'),
         ({"columns": [1]}, r"data.columns=\[1\] must be the columns of source and target"),
         ({"columns": [1, 1]}, r"data.columns=\[1,1\] must be"),
         ({"columns": "en"}, r"data.columns=en must be"),
         ({"columns": [0, 1]}, r"data.columns=\[0,1\] must be"),
-        ({"train": "no.tsv"}, "there is no table '.*no.tsv'; beside it there are bad.parquet, test.parquet, train.tsv"),
+        ({"train": "no.tsv"}, "there is no table '.*no.tsv'; beside it there are train.tsv, "),
         ({"train": "no-*.tsv"}, r"there is no table '.*no-\*.tsv'"),
         ({"train": "test.parquet", "columns": ["en", "de"]}, "test.parquet has no column de; it has fr, en, id"),
-        ({"train": "test.parquet", "columns": ["en", "id"]}, "a column has 0, which is no text"),
+        ({"train": "test.parquet", "columns": ["en", "id"]}, "the column id has 0, which is no text"),
         ({"train": "bad.parquet"}, "bad.parquet cannot be read as a Parquet file"),
         ({"columns": [True, 2]}, r"data.columns=\[True,2\] must be"),
         ({"columns": [["en"], ["fr"]]}, r"must be the columns of source and target"),
-        ({"train": "twice.parquet", "columns": ["en", "fr"]}, "twice.parquet cannot be read as a Parquet file"),
+        ({"train": "twice.parquet", "columns": ["en", "fr"]}, "twice.parquet has several columns named en"),
         ({"directions": ["en-fr", "fr-en"]}, "with several directions, a table must be a .parquet file"),
         ({"train": "a", "validation": "a", "columns": [1, 2]}, "data.columns is for tables, and no split is one"),
     ],
@@ -95,9 +102,20 @@ def test_a_table_that_has_changed_is_read_again(folder: Path) -> None:
 def test_tables_that_cannot_be_are_refused(folder: Path, changes: dict[str, Any], said: str) -> None:
     column = pa.array(["a"])
     parquet.write_table(pa.table([column] * 3, names=["en", "en", "fr"]), folder / "twice.parquet")
+    (folder / "short.tsv").write_text("a\tA\n\n")
+    (folder / "odd.csv").write_text("a,A\n")
+    (folder / "many.parquet").mkdir()
     (folder / "bad.parquet").write_bytes((folder / "test.parquet").read_bytes()[:-9])
     with pytest.raises(UserError, match=said):
         load(folder, **{"train": "train.tsv", "validation": "train.tsv", "test": [], **changes})
+
+
+def test_a_folder_with_signs_of_patterns(folder: Path) -> None:
+    (folder / "q[1]*").mkdir()
+    for file in ("train.tsv", "test.parquet"):
+        (folder / file).rename(folder / "q[1]*" / file)
+    corpus = load(folder / "q[1]*", train="t*.tsv", validation="train.tsv", test=["test.parquet"])
+    assert len(corpus.splits["train"].src) == 2
 
 
 def test_absolute_patterns_and_names_of_test_sets(folder: Path) -> None:

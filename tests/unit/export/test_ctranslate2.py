@@ -83,7 +83,9 @@ def test_the_script_translates(options: list[str], joint: bool, tmp_path: Path) 
     (tmp_path / "model" / SCRIPT).write_text(script(trained), encoding="utf-8")
     shown = subprocess.run([sys.executable, tmp_path / "model" / SCRIPT, LINES[0]], capture_output=True, check=True)
     assert shown.stdout.decode() == f"{trained.translate(LINES[:1])[0]}\n"
-    assert not subprocess.run([sys.executable, tmp_path / "model" / SCRIPT], capture_output=True, check=True).stdout
+    without = subprocess.run([sys.executable, tmp_path / "model" / SCRIPT, " "], capture_output=True, check=False)
+    assert without.returncode == 1
+    assert b"python translate.py" in without.stderr
 
 
 def test_a_model_that_computes_another_thing_is_noticed(tokenizer: Tokenizer, tmp_path: Path) -> None:
