@@ -6,12 +6,17 @@ Four arms, seeds of the Transformer, at the toy scale and with the recipe for Mu
 turns. Prints and writes to benchmarks/results/sweeps.json the seconds of each sweep and the median of the ratios, one
 after the other over side by side. On two cores it should be at least ``WANTED``. ``--short`` trains two arms for fewer
 steps, of which starting the processes is a larger part.
+
+What limits the ratio is how well one arm uses all cores. Side by side, n arms on n cores train for at least as long as
+one arm alone on one core, t(1); one after the other they train for n times as long as one arm on all cores, t(n). So
+beside starting and scoring, the ratio is at most n t(n) / t(1): ``most``, from arms that are trained alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -57,6 +62,27 @@ def seconds_of_sweep(overrides: list[str], jobs: str, folder: Path) -> float:
     return time.perf_counter() - start
 
 
+def seconds_of_training(overrides: list[str], cores: int, folder: Path) -> float:
+    """Return the seconds that one arm trains, alone on so many cores, without starting and scoring.
+
+    Raises:
+        RuntimeError: it has failed.
+    """
+    allowed = sorted(os.sched_getaffinity(0))[:cores]
+    with tempfile.TemporaryDirectory(dir=folder) as output:
+        command = [sys.executable, "-m", "triptych", "train", *overrides, f"output={output}", "name=alone"]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=lambda: os.sched_setaffinity(0, allowed),
+        )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+        return float(json.loads((Path(output) / "alone" / "result.json").read_text())["train"]["seconds"])
+
+
 def compare(recipe: str, turns: int, short: bool, options: list[str], folder: Path) -> dict[str, Any]:
     """Run the sweep of a recipe both ways in turns; the first of all, which prepares the text, does not count."""
     overrides, steps, few = RECIPES[recipe]
@@ -65,15 +91,27 @@ def compare(recipe: str, turns: int, short: bool, options: list[str], folder: Pa
     precision = f"strategy.precision={PRECISION[recipe]}"
     common = [*overrides, *options, precision, "model=transformer", f"cache={folder / 'cache'}"]
     seconds_of_sweep([*common, "seed=1", "budget.steps=2", "validation.every=2"], "1", folder)
+    given = [*common, f"budget.steps={steps}", f"validation.every={steps}"]
     found: dict[str, list[float]] = {"1": [], "auto": []}
+    cores = available_cores()
+    alone: dict[int, list[float]] = {1: [], cores: []}
     for _ in range(turns):
         for jobs, seconds in found.items():
-            given = [*common, seeds, f"budget.steps={steps}", f"validation.every={steps}"]
-            seconds.append(seconds_of_sweep(given, jobs, folder))
+            seconds.append(seconds_of_sweep([*given, seeds], jobs, folder))
             print(f"{recipe}, jobs={jobs}: {seconds[-1]:.0f} s", file=sys.stderr, flush=True)
+        for number, seconds in alone.items():
+            seconds.append(seconds_of_training([*given, "seed=1"], number, folder))
+            print(f"{recipe}, one arm on {number} cores: {seconds[-1]:.0f} s", file=sys.stderr, flush=True)
     ratios = [one / side for one, side in zip(found["1"], found["auto"], strict=True)]
+    most = [cores * many / one for one, many in zip(alone[1], alone[cores], strict=True)]
     sizes = {"steps": steps, "arms": len(seeds.split(",")), "precision": PRECISION[recipe]}
-    return {**sizes, "seconds": found, "ratio": statistics.median(ratios)}
+    return {
+        **sizes,
+        "seconds": found,
+        "ratio": statistics.median(ratios),
+        "training_alone": alone,
+        "most": statistics.median(most),
+    }
 
 
 def main() -> None:
