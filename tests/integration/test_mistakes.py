@@ -262,7 +262,7 @@ def test_an_empty_output_is_no_folder(tmp_path: Path) -> None:
     """The run was trained into the current folder."""
     done = triptych("train", "scale=smoke", "output=''", cwd=tmp_path)
     assert done.returncode == 2
-    assert "output= is empty; give the folder" in done.stderr
+    assert "output= is empty; give a value" in done.stderr
     assert not [*tmp_path.iterdir()]
 
 
