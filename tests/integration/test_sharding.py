@@ -13,6 +13,10 @@ MODELS = {name: [f"model={name}", "model.dropout=0"] for name in SIMPLE}
 for part in ("rnn", "recurrent_blocks"):
     halves = [f"model/{half}={part}" for half in ("encoder", "decoder")]
     MODELS[f"hybrid of {part}"] = ["model=hybrid", *halves, "model.encoder.dropout=0", "model.decoder.dropout=0"]
+# Rounding may turn a unit of ReLU on or off, and its gradient with it.
+MODELS["transformer"] += ["model.activation=gelu"]
+MODELS["lm4mt"] += ["model.activation=gelu"]
+MODELS["hybrid of recurrent_blocks"] += ["model.encoder.activation=gelu", "model.decoder.activation=gelu"]
 
 
 def slow(name: str) -> tuple[pytest.MarkDecorator, ...]:
