@@ -19,11 +19,8 @@ MODELS["lm4mt"] += ["model.activation=gelu"]
 MODELS["hybrid of recurrent_blocks"] += ["model.encoder.activation=gelu", "model.decoder.activation=gelu"]
 
 
-def slow(name: str) -> tuple[pytest.MarkDecorator, ...]:
-    return () if name == "transformer" else (pytest.mark.slow,)
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=slow(name)) for name in MODELS])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
 def test_it_trains_as_copies_do_and_goes_on_exactly(name: str, tmp_path: Path) -> None:
     # Adam divides by the root of the second moment: with a small eps, rounding grows where gradients are small.
     settings = [*CPUS, *MODELS[name], "batch.accumulate=2", "optimizer.optimizer.eps=1e-2"]
