@@ -10,8 +10,9 @@ import pytest
 from conftest import triptych
 
 from docs_build.faults.files import COMMANDS, SMALL, FileFault, faults, flipped, make, outcome
-from triptych import api
 from triptych.errors import UserError
+from triptych.runs.folder import RunFolder
+from triptych.runs.stored_config import read_config
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_a_configuration_that_is_cut_off_is_named(is_scored: bool, tiny_run: Pat
     for length in range(0, next(i for i, line in enumerate(lines) if line.startswith(end)) + 1, 3):
         config.write_text("".join(lines[:length]))
         with pytest.raises(UserError, match=r"config\.yaml (cannot be read|is no configuration)"):
-            api.load(tmp_path / "tiny").config  # noqa: B018
+            read_config(RunFolder(tmp_path / "tiny"))
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ OWN = "own"
 """What stands for the algorithm of a model that the user has trained (``own_tokenizer``)."""
 
 ANNOUNCED = 100_000
-"""Number of lines from which on training and encoding are announced, because they take a while."""
+"""Smallest number of lines or pairs for which training a tokenizer, or encoding, logs that it begins."""
 _SETTINGS_FILE = "tokenizer.json"
 _DIGESTS = "models"
 """Key of the hashes of the models in the file of settings. Tokenizers of older versions lack it."""
