@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -73,6 +75,16 @@ def test_a_training_goes_on_where_it_stopped(name: str, precision: str, tmp_path
     assert stream(tmp_path / "whole") == stream(tmp_path / "stopped")
     for one, other in zip(log(tmp_path / "stopped"), log(tmp_path / "whole"), strict=True):
         assert one == pytest.approx(other, rel=2e-2)
+
+
+def test_memory_is_measured_from_the_first_use_of_the_gpu() -> None:
+    """In a process of its own: here other tests have used the GPU before."""
+    script = (
+        "import torch; from triptych.accounting.memory import peak_memory_bytes, reset_peak_memory;"
+        "reset_peak_memory('cuda'); torch.ones(1024, device='cuda'); print(peak_memory_bytes('cuda'))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert int(done.stdout) >= 4096
 
 
 @pytest.mark.skipif((torch.backends.cudnn.version() or 0) < CUDNN_WITH_BF16, reason="cuDNN is too old")

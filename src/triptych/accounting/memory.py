@@ -17,6 +17,7 @@ CONTAINER = Path("/sys/fs/cgroup")
 def reset_peak_memory(device: torch.device | str) -> None:
     """Restart the measurement of ``peak_memory_bytes``, on systems that can (CUDA, Linux)."""
     if torch.device(device).type == "cuda":
+        torch.cuda.init()  # before it, PyTorch knows of no device to reset
         torch.cuda.reset_peak_memory_stats(device)
     elif sys.platform == "linux":
         with contextlib.suppress(OSError):  # a hardened container may forbid it
