@@ -34,8 +34,11 @@ QUESTIONS = {
         ("rnn_attention", "luong_general", "none"),
         ("bottleneck", "rnn_luong", "rnn_none"),
     },
-    "Transformer against RNN": {("architectures", "transformer", "rnn_luong")},
+    "Transformer against RNN": {("fair", "transformer", "rnn_luong"), ("architectures", "transformer", "rnn_luong")},
     "LM4MT with the decayed loss, against L_MT and against the encoder-decoder": {
+        ("fair", "lm4mt_decayed", "transformer"),
+        ("fair", "lm4mt_decayed", "lm4mt"),
+        ("fair", "lm4mt", "transformer"),
         ("lm4mt_loss", "decayed", "translation"),
         ("lm4mt_loss", "decayed", "encoder_decoder"),
         ("architectures", "lm4mt", "transformer"),

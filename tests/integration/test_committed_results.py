@@ -67,10 +67,11 @@ def test_the_tables_of_a_page_are_its_reports(path: Path) -> None:
         assert found[f"equal {scale}"] == text.partition(f"## {TITLE}\n\n")[2].partition("\n- ")[0]
 
 
-def test_the_readmes_table_is_its_reports() -> None:
-    home = ROOT / "experiments" / "architectures" / "results" / "toy"
+def test_the_readmes_tables_are_those_of_reports() -> None:
     found = dict(BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
-    assert found["summary architectures toy"] == summary(home)
+    assert found["summary architectures toy"] == summary(ROOT / "experiments" / "architectures" / "results" / "toy")
+    page = dict(BLOCK.findall((ROOT / "experiments" / "fair" / "README.md").read_text(encoding="utf-8")))
+    assert found["equal fair multi30k_converged"] == page["equal multi30k_converged"]
 
 
 @pytest.mark.parametrize("path", HOMES, ids=lambda path: path.parts[-4])
