@@ -61,7 +61,9 @@ def compare_ctranslate2(translator: Translator, folder: Path, precision: str, li
             return ["python", str(exported / SCRIPT), sentence]
         return ["python", "-c", f"import ctranslate2; print(ctranslate2.{program.CLASS}({str(exported)!r}))"]
 
-    return ours.compare(theirs.translate(ours.sources, ours.longest), theirs.score(ours.sources, ours.targets), command)
+    return ours.compare(
+        theirs.translate(ours.sources, ours.shortest, ours.longest), theirs.score(ours.sources, ours.targets), command
+    )
 
 
 class _EncoderDecoder:
@@ -76,12 +78,12 @@ class _EncoderDecoder:
         self._program = program(str(folder), device="cpu", compute_type=compute_type)
         self._never = [[piece] for piece in self._tokenizer.pieces([PAD, BOS], "tgt")]
 
-    def translate(self, sources: Sequence[Sequence[int]], longest: int) -> list[list[int]]:
+    def translate(self, sources: Sequence[Sequence[int]], shortest: int, longest: int) -> list[list[int]]:
         found = self._program.translate_batch(
             [self._tokenizer.pieces(ids, "src") for ids in sources],
             beam_size=self._search.beam_size,
             length_penalty=0,
-            min_decoding_length=self._search.min_length,
+            min_decoding_length=shortest,
             max_decoding_length=longest,
             suppress_sequences=self._never,
             max_batch_size=_BATCH,
@@ -106,12 +108,12 @@ class _DecoderOnly(_EncoderDecoder):
 
     CLASS = "Generator"
 
-    def translate(self, sources: Sequence[Sequence[int]], longest: int) -> list[list[int]]:
+    def translate(self, sources: Sequence[Sequence[int]], shortest: int, longest: int) -> list[list[int]]:
         found = self._program.generate_batch(
             self._prompts(sources),
             beam_size=self._search.beam_size,
             length_penalty=0,
-            min_length=self._search.min_length,
+            min_length=shortest,
             max_length=longest,
             suppress_sequences=self._never,
             include_prompt_in_result=False,

@@ -88,7 +88,11 @@ def compare_huggingface(run: Run, folder: Path, lines: Sequence[str]) -> Compari
     for start in range(0, len(filled), _BATCH):
         batch = tokenizer(filled[start : start + _BATCH], return_tensors="pt", padding=True)
         found = model.generate(
-            **batch, length_penalty=0.0, early_stopping="never", max_new_tokens=ours.longest, min_new_tokens=0
+            **batch,
+            length_penalty=0.0,
+            early_stopping="never",
+            max_new_tokens=ours.longest,
+            min_new_tokens=ours.shortest,
         )
         theirs += [[i for i in row if i not in (PAD, BOS, EOS)] for row in found.tolist()]
         nats += _score(model, batch, ours.targets[start : start + _BATCH])

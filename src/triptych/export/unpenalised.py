@@ -16,18 +16,23 @@ from triptych.export.comparison import Comparison
 
 @dataclass(frozen=True)
 class Unpenalised:
-    """Translations by a search without its length penalty.
+    """Translations by a search without its length penalty, each of one token at least.
+
+    Without a penalty the empty translation is often the most probable one of all (Stahlberg and Byrne 2019), and programs
+    differ in whether they may return it.
 
     Attributes:
         sources: ids of each sentence that has any, without special ids.
         targets: ids of each translation, likewise.
         nats: log-probability of each translation, with its ``</s>``.
-        longest: most tokens that any translation may have.
+        shortest: fewest tokens that any translation may have.
+        longest: most tokens.
     """
 
     sources: list[list[int]]
     targets: list[list[int]]
     nats: list[float]
+    shortest: int
     longest: int
 
     def compare(
@@ -51,7 +56,7 @@ def translate_unpenalised(translator: Translator, lines: Sequence[str]) -> Unpen
         length_penalty=0.0,
         max_length_ratio=search.max_length_ratio,
         max_length_extra=search.max_length_extra,
-        min_length=search.min_length,
+        min_length=max(1, search.min_length),
         stop=search.stop,
         n_best=1,
     )
@@ -59,4 +64,4 @@ def translate_unpenalised(translator: Translator, lines: Sequence[str]) -> Unpen
     found = decode(translator.model, sources, unpenalised, search_tokens=4096, device=translator.device)
     targets = [hypotheses[0].tokens for hypotheses in found]
     longest = int(unpenalised.limit(torch.tensor(max(map(len, sources)) + 1)))
-    return Unpenalised(sources, targets, translator.score_ids(sources, targets), longest)
+    return Unpenalised(sources, targets, translator.score_ids(sources, targets), unpenalised.min_length, longest)
