@@ -5,7 +5,6 @@ python -m benchmarks.claims
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from triptych.errors import UserError
 from triptych.files import replacing
 from triptych.reports.analysis import Analysis
 from triptych.reports.arm_rows import build_rows
+from triptych.reports.formats import markdown_cell
 from triptych.reports.published import QUALITY, Published, PublishedDifference, read_published
 from triptych.reports.reader import find_arms, find_runs
 from triptych.reports.study import Claim, Study, find_study, present_node, read_claims, subfolders
@@ -203,8 +203,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Escape what Markdown would take for markup in a cell."""
-    return re.sub(r"([\\|\[\]<>*`])", r"\\\1", text) or MISSING
+    """Return a cell of a Markdown table."""
+    return markdown_cell(text) or MISSING
 
 
 def linked(study: str, scale: str = "") -> str:

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 from triptych.reports.build import report
-from triptych.reports.equal_table import TITLE
+from triptych.reports.equal_table import CLAIMS_TITLE, TITLE
 
 HOMES = sorted((ROOT / "experiments").glob("*/results/*/archive.json"))
 BLOCK = re.compile(r"<!-- (\w[\w .]*): written by triptych report -->\n\n(.*?)\n<!-- end of \1 -->", re.DOTALL)
@@ -57,21 +57,23 @@ def test_the_tables_of_a_page_are_its_reports(path: Path) -> None:
         "orders",
         "diverged",
         "equal",
+        "equal_claims",
         "dose",
         "suites",
     }
     for name in ("dose", "suites"):
         assert found.get(f"{name} {scale}", "") in (path.parent / "report.md").read_text(encoding="utf-8")
-    if f"equal {scale}" in found:
-        text = (path.parent / "report.md").read_text(encoding="utf-8")
-        assert found[f"equal {scale}"] == text.partition(f"## {TITLE}\n\n")[2].partition("\n- ")[0]
+    for name, title in (("equal", TITLE), ("equal_claims", CLAIMS_TITLE)):
+        if f"{name} {scale}" in found:
+            text = (path.parent / "report.md").read_text(encoding="utf-8")
+            assert found[f"{name} {scale}"] == text.partition(f"## {title}\n\n")[2].partition("\n- ")[0]
 
 
 def test_the_readmes_tables_are_those_of_reports() -> None:
     found = dict(BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
     assert found["summary architectures toy"] == summary(ROOT / "experiments" / "architectures" / "results" / "toy")
     page = dict(BLOCK.findall((ROOT / "experiments" / "fair" / "README.md").read_text(encoding="utf-8")))
-    assert found["equal fair multi30k_converged"] == page["equal multi30k_converged"]
+    assert found["equal_claims fair multi30k_converged"] == page["equal_claims multi30k_converged"]
 
 
 @pytest.mark.parametrize("path", HOMES, ids=lambda path: path.parts[-4])

@@ -18,8 +18,8 @@ from triptych.export.comparison import Comparison
 class Unpenalised:
     """Translations by a search without its length penalty, each of one token at least.
 
-    Without a penalty the empty translation is often the most probable one of all (Stahlberg and Byrne 2019), and programs
-    differ in whether they may return it.
+    Without a penalty the empty translation is often the most probable one of all (Stahlberg and Byrne 2019), and
+    programs differ in whether they may return it.
 
     Attributes:
         sources: ids of each sentence that has any, without special ids.

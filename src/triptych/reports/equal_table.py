@@ -1,65 +1,74 @@
-"""Lay out the comparisons of a study under each meaning of equal: a line for a pair of arms, a column for a meaning."""
+"""Lay out the comparisons of a study: a line for a claim or a pair of arms, a column for a meaning of equal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from enum import StrEnum
 
 from triptych.config.equal import SECONDS
-from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.differences import INTERVAL, unsigned
 from triptych.reports.equal import MEASURE, NAMES, Compared, EqualComparisons
-from triptych.reports.equal_amounts import MOST_RATES, ArmsRead
-from triptych.reports.measures import share_tokenizer
+from triptych.reports.equal_amounts import MOST_RATES
 from triptych.reports.statistics.difference import LEVEL, POWER
-from triptych.reports.statistics.verdict import Outcome, judge_claim, judge_difference
-from triptych.reports.study import Claim, Study
+from triptych.reports.statistics.verdict import Outcome, Verdict, judge_claim, judge_difference
+from triptych.reports.study import Claim
 from triptych.reports.table import Table, make_cells
-from triptych.runs.measured_speeds import SPEEDS_FILE, MeasuredSpeeds
+from triptych.runs.measured_speeds import SPEEDS_FILE
 
 TITLE = "Verdicts by meaning of equal"
-DECIDED = {Outcome.BETTER, Outcome.WORSE}
+CLAIMS_TITLE = "Claims by meaning of equal"
+DECIDED: Set[StrEnum] = {Outcome.BETTER, Outcome.WORSE}
+DECIDED_CLAIMS: Set[StrEnum] = {Verdict.HELD, Verdict.OPPOSITE}
 Cells = Mapping[tuple[tuple[str, str], tuple[str, ...]], Compared]
 """Comparisons by pair of arms and by the names of the meanings."""
 
 
-def tabulate_equal(study: Study, rows: Sequence[ArmRow], speeds: MeasuredSpeeds | None) -> Table | None:
-    """Return a table of the verdicts on every pair of arms under each meaning of equal that the study names.
-
-    None if it names none, if no arm was run, or if the tokenizers differ, whose losses a token cannot be compared.
-
-    Args:
-        study: the study.
-        rows: the arms of the report.
-        speeds: speeds that were measured alone; without them nothing is compared at equal seconds.
-
-    Raises:
-        UserError: as ``EqualComparisons``.
-    """
-    runs = runs_of(rows)
-    if not (study.equal or study.stand_ins) or not any(run.result for run in runs) or not share_tokenizer(runs):
-        return None
-    compared = EqualComparisons(study, rows, speeds)
+def tabulate_pairs(compared: EqualComparisons) -> Table:
+    """Return a table of the verdicts on every pair of arms under each meaning of equal that the study names."""
     found = {
         (pair, reading.meanings): compared.compare(pair, reading)
         for pair in compared.pairs
         for reading in compared.readings
     }
-    header: list[str | tuple[str, str]] = ["arms", *(_header(study, reading) for reading in compared.readings), "flips"]
     lines, flipping = [], []
     for pair in compared.pairs:
         cells = [found[pair, reading.meanings] for reading in compared.readings]
         label = " against ".join(compared.rows[arm].label for arm in pair)
-        outcomes = [word for cell in cells if (word := _outcome(cell))]
-        lines.append([label, *map(_text, cells), _flips(outcomes)])
-        if _flips(outcomes) == "yes":
+        outcomes = [_outcome(cell) for cell in cells]
+        flips = _flips(outcomes, DECIDED)
+        lines.append([label, *map(_text, outcomes, cells), flips])
+        if flips == "yes":
             flipping.append(label)
-    lead = [*_claims(compared), f"Verdicts that flip: {'; '.join(flipping) or 'none'}."]
-    return Table(TITLE, make_cells(header, lines), _explain(compared, found), lead=lead)
+    lead = [f"Verdicts that flip: {'; '.join(flipping) or 'none'}."]
+    return Table(TITLE, make_cells(_header(compared, "arms"), lines), _explain(compared, found), lead=lead)
 
 
-def _header(study: Study, reading: ArmsRead) -> tuple[str, str]:
-    names = ", ".join(reading.meanings)
-    return ("", names) if reading.meanings[0] in study.stand_ins else ("equal", names)
+def tabulate_claims(compared: EqualComparisons) -> Table | None:
+    """Return a table of what each claim of the study is worth under each meaning of equal; None without claims."""
+    lines = []
+    for claim in compared.study.claims:
+        pair = (claim.arm, claim.reference)
+        if not {*pair} <= {*compared.arms}:
+            continue
+        cells = [compared.compare(pair, reading) for reading in compared.readings]
+        verdicts = [_verdict(claim, cell) for cell in cells]
+        named = f"{claim.claim} ({' against '.join(compared.rows[arm].label for arm in pair)})"
+        lines.append([named, *map(_text, verdicts, cells), _flips(verdicts, DECIDED_CLAIMS)])
+    if not lines:
+        return None
+    notes = [
+        f"A cell: the verdict on the claim, and the validation loss of its first arm minus the second's in "
+        f"{MEASURE.unit} (lower is better), as in the next table."
+    ]
+    return Table(CLAIMS_TITLE, make_cells(_header(compared, "claim"), lines), notes)
+
+
+def _header(compared: EqualComparisons, first: str) -> list[str | tuple[str, str]]:
+    meanings = []
+    for reading in compared.readings:
+        upper = "" if reading.meanings[0] in compared.study.stand_ins else "equal"
+        meanings.append((upper, ", ".join(reading.meanings)))
+    return [first, *meanings, "flips"]
 
 
 def _outcome(cell: Compared) -> Outcome | None:
@@ -70,39 +79,24 @@ def _outcome(cell: Compared) -> Outcome | None:
     return Outcome(word.value)
 
 
-def _text(cell: Compared) -> str:
-    outcome = _outcome(cell)
-    return f"{outcome.value} {cell}" if outcome else str(cell)
-
-
-def _flips(outcomes: Sequence[Outcome]) -> str:
-    """Return whether verdicts contradict each other: yes, partly (not all of them decide), or no."""
-    if {*outcomes} >= DECIDED:
-        return "yes"
-    return "partly" if {*outcomes} & DECIDED and len({*outcomes}) > 1 else "no"
-
-
-def _claims(compared: EqualComparisons) -> list[str]:
-    """Return what each claim of the study is worth under each meaning, a sentence each."""
-    sentences = []
-    for claim in compared.study.claims:
-        pair = (claim.arm, claim.reference)
-        if not {*pair} <= {*compared.arms}:
-            continue
-        by_verdict: dict[str, list[str]] = {}
-        for reading in compared.readings:
-            cell = compared.compare(pair, reading)
-            by_verdict.setdefault(_verdict(claim, cell), []).append(", ".join(reading.meanings))
-        verdicts = "; ".join(f"{verdict} ({'; '.join(names)})" for verdict, names in by_verdict.items())
-        sentences.append(f"{claim.claim}: {verdicts}.")
-    return sentences
-
-
-def _verdict(claim: Claim, cell: Compared) -> str:
-    """Return the verdict on a claim in one word, or why there is none."""
+def _verdict(claim: Claim, cell: Compared) -> Verdict | None:
+    """Return what was found of a claim; None if its arms cannot be compared."""
     if cell.why_not:
-        return cell.why_not
-    return judge_claim(cell.difference, claim.expect, higher_is_better=False, margin=MEASURE.margin).word.value
+        return None
+    word = judge_claim(cell.difference, claim.expect, higher_is_better=False, margin=MEASURE.margin).word
+    return Verdict(word.value)
+
+
+def _text(word: Outcome | Verdict | None, cell: Compared) -> str:
+    return f"{word.value} {cell}" if word else str(cell)
+
+
+def _flips(words: Sequence[StrEnum | None], decided: Set[StrEnum]) -> str:
+    """Return whether verdicts contradict each other: yes, partly (not all of them decide), or no."""
+    found = {word for word in words if word}
+    if found >= decided:
+        return "yes"
+    return "partly" if found & decided and len(found) > 1 else "no"
 
 
 def _explain(compared: EqualComparisons, found: Cells) -> list[str]:

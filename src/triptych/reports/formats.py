@@ -33,7 +33,7 @@ def to_markdown(tables: Sequence[Table], home: Path) -> str:
     parts = []
     for table in tables:
         notes = "".join(f"- {_prose(note)}\n" for note in table.all_notes)
-        parts.append(f"## {_markdown(table.title)}\n\n{to_markdown_block(table, home)}\n{notes}")
+        parts.append(f"## {markdown_cell(table.title)}\n\n{to_markdown_block(table, home)}\n{notes}")
     return "\n".join(parts)
 
 
@@ -54,10 +54,12 @@ def to_markdown_cells(table: Table, home: Path | None = None) -> str:
         table: the table.
         home: the folder of the page, which the links to runs start from; None for a table without links.
     """
-    headers = [_markdown(f"{span} {header}".strip()) for span, header in table.cells.columns]
+    headers = [markdown_cell(f"{span} {header}".strip()) for span, header in table.cells.columns]
     lines = [headers, ["---" if j in table.prose else "---:" for j in range(len(headers))]]
     for i, line in enumerate(table.cells.itertuples(index=False)):
-        cells = [f"**{_markdown(cell)}**" if (i, j) in table.best else _markdown(cell) for j, cell in enumerate(line)]
+        cells = [
+            f"**{markdown_cell(cell)}**" if (i, j) in table.best else markdown_cell(cell) for j, cell in enumerate(line)
+        ]
         if home is not None:
             linked = {j: run for (at, j), run in table.links.items() if at == i}
             cells = [f"[{cell}]({linked[j].link(home)})" if j in linked else cell for j, cell in enumerate(cells)]
@@ -88,10 +90,11 @@ def _prose(text: str) -> str:
     return _escaped(text, "<>*`[]")
 
 
-def _markdown(text: str) -> str:
+def markdown_cell(text: str) -> str:
     """Escape what Markdown would take for markup in a cell."""
     return _escaped(text, "\\|[]<>*`")
 
 
 def _escaped(text: str, characters: str) -> str:
-    return re.sub(f"([{re.escape(characters)}])", r"\\\1", text)
+    """Put a backslash before characters; < is written as HTML's, since not every Markdown knows its backslash."""
+    return re.sub(f"([{re.escape(characters)}])", r"\\\1", text).replace("\\<", "&lt;")

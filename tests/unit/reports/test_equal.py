@@ -15,7 +15,7 @@ from scipy import stats
 from triptych.commands.report import main
 from triptych.errors import UserError
 from triptych.reports.build import report
-from triptych.reports.equal_table import TITLE
+from triptych.reports.equal_table import CLAIMS_TITLE, TITLE
 from triptych.reports.report import Report
 from triptych.reports.table import Table
 from triptych.runs.measured_speeds import SPEEDS_FILE
@@ -80,11 +80,15 @@ def test_a_verdict_that_flips(tmp_path: Path) -> None:
         f"worse +0.400 [{other_low}, {other_high}]",
         "yes",
     ]
-    table = equal_table(made)
-    assert table.lead == [
-        "Small keys hurt: opposite (parameters, tokens); held (FLOPs).",
-        "Verdicts that flip: B1 against base.",
+    claims = next(table for table in made.main_tables if table.title == CLAIMS_TITLE)
+    assert claims.cells.iloc[0].tolist() == [
+        "Small keys hurt (B1 against base)",
+        f"opposite −0.300 [{low}, {high}]",
+        f"held +0.400 [{other_low}, {other_high}]",
+        "yes",
     ]
+    table = equal_table(made)
+    assert table.lead == ["Verdicts that flip: B1 against base."]
     assert "Equal FLOPs: 1e+15, at which base ended." in table.notes
     assert any("all 2 differences of the table together" in note for note in table.notes)
     assert any(
