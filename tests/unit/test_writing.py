@@ -12,7 +12,7 @@ import pytest
 
 import triptych
 from triptych.errors import UserError
-from triptych.files import writing
+from triptych.files import remove_abandoned_folders, writing
 from triptych.runs.demo import FOLDER
 
 WRITE = """
@@ -90,3 +90,15 @@ def test_what_a_killed_process_has_left_is_removed_by_the_next(tmp_path: Path) -
         file.write(b"first")
     assert path.read_text() == "first"
     assert sorted(one.name for one in tmp_path.iterdir()) == [".out.fr.4567abcd", ".out.fr.notes", "out.fr"]
+
+
+def test_a_folder_that_a_killed_process_has_left_is_removed_after_an_hour(tmp_path: Path) -> None:
+    """By its newest file: the process may be writing one while the folder itself is old."""
+    left, written, other = (tmp_path / f".export.{end}" for end in ("0123abcd", "4567abcd", "notes"))
+    for one in (left, written, other):
+        one.mkdir()
+        (one / "model.bin").write_text("half")
+    for one in (left, left / "model.bin", written, other, other / "model.bin"):
+        os.utime(one, (1e9, 1e9))
+    remove_abandoned_folders(tmp_path / "export")
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".export.4567abcd", ".export.notes"]
