@@ -18,8 +18,8 @@ from triptych.export.comparison import Comparison
 class Unpenalised:
     """Translations by a search without its length penalty, each of one token at least.
 
-    Without a penalty the empty translation is often the most probable one of all (Stahlberg and Byrne 2019), and
-    programs differ in whether they may return it.
+    Without a penalty the empty translation is sometimes the most probable one of all (Stahlberg and Byrne 2019), and
+    CTranslate2's generator can miss it where ``</s>`` is not the likeliest first token.
 
     Attributes:
         sources: ids of each sentence that has any, without special ids.
@@ -42,14 +42,14 @@ class Unpenalised:
         return Comparison(
             sentences=len(self.sources),
             same=sum(list(one) == list(other) for one, other in zip(self.targets, targets, strict=True)),
-            search="without a length penalty",
+            search="without a length penalty, of one token at least",
             difference=max(abs(one - other) for one, other in zip(self.nats, nats, strict=True)),
             command=command,
         )
 
 
 def translate_unpenalised(translator: Translator, lines: Sequence[str]) -> Unpenalised:
-    """Translate lines by a translator's search without its length penalty."""
+    """Translate lines by a translator's search without its length penalty, into one token at least."""
     search = translator.search
     unpenalised = Search(
         beam_size=search.beam_size,

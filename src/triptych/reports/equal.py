@@ -103,12 +103,16 @@ class EqualComparisons:
         return max(1, sum(not self._why_not(pair, reading) for pair in self.pairs for reading in self.readings))
 
     def compare(self, pair: tuple[str, str], reading: ArmsRead) -> Compared:
-        """Compare the first arm of a pair with the second under one meaning."""
+        """Compare the first arm of a pair with the second under one meaning.
+
+        Where both were read at their ends, it is by the weights that they are scored with; else by single checkpoints.
+        """
         if why_not := self._why_not(pair, reading):
             return Compared(why_not=why_not)
-        ours, theirs = map(reading.losses, pair)
+        losses = reading.scored if reading.at_ends(*pair) and all(map(reading.scored, pair)) else reading.losses
+        ours, theirs = map(losses, pair)
         estimate = fmean(ours) - fmean(theirs)
-        seeds = seed_variances({arm: reading.losses(arm) for arm in self.arms})
+        seeds = seed_variances({arm: losses(arm) for arm in self.arms})
         if seeds is None:
             return Compared(estimate)
         counts = len(ours), len(theirs)

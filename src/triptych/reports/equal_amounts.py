@@ -1,7 +1,8 @@
 """Validation losses of arms that are read at equal amounts of training, instead of each at its end.
 
-A run is read at the lowest loss that it had reached by then, as if it had kept its best checkpoint. Between two
-validations the loss is interpolated linearly. All losses are those of single checkpoints, never of averaged weights.
+A run is read at the lowest loss that a single checkpoint had reached by then. Between two validations the loss is
+interpolated linearly. Two arms that are both read at their ends are compared by the weights that they are scored with,
+which are often averages; within a training there are none.
 """
 
 from __future__ import annotations
@@ -31,11 +32,13 @@ class Course:
         spent: what had been spent by then, for each meaning of equal that is known of the run.
         losses: validation loss in nats a token.
         rates: learning rate, as a share of the highest one; None if it was not logged.
+        scored: validation loss of the weights that the run is scored with; None if it is not known.
     """
 
     spent: Mapping[str, Sequence[float]]
     losses: Sequence[float]
     rates: Sequence[float] | None
+    scored: float | None = None
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,16 @@ class Reading:
     """A training, read at some amount.
 
     Attributes:
-        loss: the lowest validation loss so far, in nats a token.
+        loss: the lowest validation loss of a single checkpoint so far, in nats a token.
         rate: learning rate there, as a share of the highest one; None if it was not logged.
         at_end: whether it was read at its end.
+        scored: validation loss of the weights that it is scored with at its end; None if it is not known.
     """
 
     loss: float
     rate: float | None
     at_end: bool
+    scored: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,15 +75,23 @@ class ArmsRead:
     excluded: frozenset[frozenset[str]] = frozenset()
 
     def losses(self, arm: str) -> list[float]:
-        """Return the loss of each seed of an arm."""
+        """Return the loss of each seed of an arm, by its single checkpoints."""
         return [reading.loss for reading in self.arms[arm]]
+
+    def scored(self, arm: str) -> list[float]:
+        """Return the loss of the weights that each seed of an arm is scored with; empty if that of one is not known."""
+        found = [reading.scored for reading in self.arms[arm]]
+        return [loss for loss in found if loss is not None] if None not in found else []
+
+    def at_ends(self, *arms: str) -> bool:
+        """Return whether arms were read at their ends, all seeds of each."""
+        return all(reading.at_end for arm in arms for reading in self.arms[arm])
 
     def share_rates(self, one: str, other: str) -> bool:
         """Return whether two arms can be compared: both at their ends, or at similar shares of their peak rates."""
-        readings = [*self.arms[one], *self.arms[other]]
-        if all(reading.at_end for reading in readings):
+        if self.at_ends(one, other):
             return True
-        if any(reading.rate is None for reading in readings):
+        if any(reading.rate is None for arm in (one, other) for reading in self.arms[arm]):
             return False
         rates = [fmean(reading.rate or 0.0 for reading in self.arms[arm]) for arm in (one, other)]
         return max(rates) <= MOST_RATES * min(rates)
@@ -106,7 +119,8 @@ def course_of(run: StoredRun, tokens_per_second: float | None = None) -> Course 
     if tokens_per_second is not None:
         spent[SECONDS] = tokens / tokens_per_second
     known = {meaning: amounts.tolist() for meaning, amounts in spent.items() if not np.isnan(amounts).any()}
-    return Course(known, curve["value"].tolist(), shares)
+    scored = ((run.result or {}).get("validation") or {}).get("loss")
+    return Course(known, curve["value"].tolist(), shares, scored)
 
 
 def read_course(course: Course, meaning: str, amount: float) -> Reading | None:
@@ -123,12 +137,13 @@ def read_course(course: Course, meaning: str, amount: float) -> Reading | None:
     if spent[0] > amount:
         return None
     rate = None if course.rates is None else float(np.interp(amount, spent, course.rates))
-    return Reading(float(np.interp(amount, spent, lowest)), rate, at_end=False)
+    return Reading(float(np.interp(amount, spent, lowest)), rate, at_end=False, scored=course.scored)
 
 
 def read_end(course: Course) -> Reading:
     """Return a training as it was at its end."""
-    return Reading(min(course.losses), None if course.rates is None else course.rates[-1], at_end=True)
+    rate = None if course.rates is None else course.rates[-1]
+    return Reading(min(course.losses), rate, at_end=True, scored=course.scored)
 
 
 def read_ends(name: str, courses: Mapping[str, Sequence[Course]]) -> ArmsRead:

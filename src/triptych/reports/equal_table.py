@@ -44,11 +44,14 @@ def tabulate_pairs(compared: EqualComparisons) -> Table:
 
 
 def tabulate_claims(compared: EqualComparisons) -> Table | None:
-    """Return a table of what each claim of the study is worth under each meaning of equal; None without claims."""
+    """Return a table of what each claim of the study is worth under each meaning of equal; None without claims.
+
+    Claims that name a measure or a test set are left out, since cells are validation losses.
+    """
     lines = []
     for claim in compared.study.claims:
         pair = (claim.arm, claim.reference)
-        if not {*pair} <= {*compared.arms}:
+        if claim.measure or claim.test_set or not {*pair} <= {*compared.arms}:
             continue
         cells = [compared.compare(pair, reading) for reading in compared.readings]
         verdicts = [_verdict(claim, cell) for cell in cells]
@@ -58,7 +61,8 @@ def tabulate_claims(compared: EqualComparisons) -> Table | None:
         return None
     notes = [
         f"A cell: the verdict on the claim, and the validation loss of its first arm minus the second's in "
-        f"{MEASURE.unit} (lower is better), as in the next table."
+        f"{MEASURE.unit} (lower is better), as in the next table.",
+        "Flips: yes, if a meaning says held and another opposite; partly, if some decide and others do not.",
     ]
     return Table(CLAIMS_TITLE, make_cells(_header(compared, "claim"), lines), notes)
 
@@ -105,8 +109,9 @@ def _explain(compared: EqualComparisons, found: Cells) -> list[str]:
     interval = f", with its {INTERVAL[1:-1]}" if differences else ""
     notes = [
         f"A cell: the verdict on the first arm, and its validation loss minus the second's in {MEASURE.unit} (lower is "
-        f"better){interval}. A loss is the lowest of the single checkpoints so far; between validations it is "
-        "interpolated linearly.",
+        f"better){interval}. Two arms at their ends are compared by the weights that they are scored with, which may "
+        "be averages; others by the lowest loss of a single checkpoint so far, interpolated linearly between "
+        "validations.",
         "Flips: yes, if a meaning says better and another worse; partly, if some decide and others do not.",
         *_amounts(compared),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
 from itertools import groupby
@@ -87,14 +88,14 @@ def to_frame(rows: Sequence[ArmRow], published: Published) -> pd.DataFrame:
 
 def _prose(text: str) -> str:
     """Escape what Markdown would take for markup outside a table."""
-    return _escaped(text, "<>*`[]")
+    return _escaped(text, "\\[]*`")
 
 
 def markdown_cell(text: str) -> str:
     """Escape what Markdown would take for markup in a cell."""
-    return _escaped(text, "\\|[]<>*`")
+    return _escaped(text, "\\|[]*`")
 
 
 def _escaped(text: str, characters: str) -> str:
-    """Put a backslash before characters; < is written as HTML's, since not every Markdown knows its backslash."""
-    return re.sub(f"([{re.escape(characters)}])", r"\\\1", text).replace("\\<", "&lt;")
+    """Put a backslash before characters. &, < and > are written as HTML has them: Python-Markdown keeps a backslash."""
+    return re.sub(f"([{re.escape(characters)}])", r"\\\1", html.escape(text, quote=False))

@@ -22,6 +22,7 @@ from triptych.runs.measured_speeds import SPEEDS_FILE
 
 EQUAL = {**NODE, "claims": [], "varies": ["tokens"], "equal": ["parameters", "tokens", "flops", "seconds"]}
 CLAIM = {"claim": "Small keys hurt", "arm": "B1", "expect": "worse"}
+OTHER_CLAIM = {"claim": "Small keys hurt BLEU", "arm": "B1", "expect": "worse", "measure": "bleu"}
 DEAR = [3.5, 2.4, 2.0, 1.7]
 CHEAP = [4.0, 3.0, 2.5, 2.0]
 INVERSE_ROOT = [0.5, 1.0, 0.82, 0.71]
@@ -35,8 +36,12 @@ def add_seeds(
     rates: Sequence[float] = INVERSE_ROOT,
     node: dict[str, Any] = EQUAL,
     seeds: int = 3,
+    scored: float | None = None,
 ) -> list[Path]:
-    """Runs of 100 steps that were validated four times. The second seed loses 0.01 more, the third 0.01 less."""
+    """Runs of 100 steps that were validated four times. The second seed loses 0.01 more, the third 0.01 less.
+
+    They are scored with weights of the loss ``scored``, by default with the best checkpoint.
+    """
     runs = []
     for seed, noise in zip(range(1, seeds + 1), (0.0, 0.01, -0.01), strict=False):
         place = len(list((root / "arms").glob("*"))) if (root / "arms").exists() else 0
@@ -44,6 +49,7 @@ def add_seeds(
         steps = zip((25, 50, 75, 100), losses, rates, strict=True)
         lines = [f"{step},{70_000 * step},{rate},{loss + noise}\n" for step, loss, rate in steps]
         (run / "metrics.csv").write_text("step,train/tokens,train/lr,validation/loss\n" + "".join(lines))
+        change(run, "validation", "loss", to=scored + noise if scored else min(losses) + noise)
         runs.append(run)
     return runs
 
@@ -155,6 +161,18 @@ def test_other_arms_stand_in(tmp_path: Path) -> None:
     assert lines.loc["A1 against base", "equal tokens"].startswith("inconclusive +0.000 [")
     assert lines.loc["A1 against B1", "as published"] == "not run"
     assert "As published, each at its end: A2 for A1, B2 for B1." in equal_table(report(tmp_path)).notes
+
+
+def test_arms_at_their_ends_are_compared_by_the_weights_that_are_scored(tmp_path: Path) -> None:
+    """Averages bring the dear arm less. Where it is read before its end there are none, so single checkpoints count."""
+    add_seeds(tmp_path, "base", CHEAP, 1e15, scored=1.5, node={**EQUAL, "claims": [CLAIM, OTHER_CLAIM]})
+    add_seeds(tmp_path, "B1", DEAR, 2e15, scored=1.6, node={**EQUAL, "claims": [CLAIM, OTHER_CLAIM]})
+    made = report(tmp_path)
+    line = by_pair(made).loc["B1 against base"]
+    assert line["equal parameters, tokens"].startswith("worse +0.100 [")
+    assert line["equal FLOPs"].startswith("worse +0.400 [")
+    (claims,) = (table for table in made.main_tables if table.title == CLAIMS_TITLE)
+    assert [name for name, *_ in claims.cells.to_numpy()] == ["Small keys hurt (B1 against base)"], "by this measure"
 
 
 def test_one_seed_has_no_verdict(tmp_path: Path) -> None:
