@@ -224,7 +224,7 @@ def test_the_same_text_in_another_place_is_another_seed_of_one_config(tmp_path: 
 def test_notes_are_no_markup(sweep: Path) -> None:
     make_arm(sweep, 7, *arm_overrides("C1"), status="failed", reason="expected <class 'int'>, not [*]")
     main([str(sweep)])
-    assert r"- C1 failed: expected \<class 'int'\>, not \[\*\]" in (sweep / "report.md").read_text()
+    assert r"- C1 failed: expected &lt;class 'int'&gt;, not \[\*\]" in (sweep / "report.md").read_text()
 
 
 def test_weights_and_code_of_others_are_noted(sweep: Path) -> None:
@@ -293,7 +293,7 @@ def test_whatever_is_published_is_text(sweep: Path, experiments: Path) -> None:
     main([str(sweep)])
     line = next(line for line in (sweep / "report.md").read_text().splitlines() if line.startswith("| other"))
     assert len(re.findall(r"(?<!\\)\|", line)) == 4
-    assert r"\<b\> \[i\] \*j\*" in line
+    assert r"&lt;b&gt; \[i\] \*j\*" in line
     page = Resources((sweep / "report.html").read_text())
     assert sign in page.words
 
