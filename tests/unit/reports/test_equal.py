@@ -147,7 +147,9 @@ def test_models_of_other_sizes_are_not_compared_at_equal_parameters(tmp_path: Pa
 
 
 def test_other_arms_stand_in(tmp_path: Path) -> None:
-    node = {**EQUAL, "equal": ["tokens"], "stand_ins": {"as published": {"B1": "B2", "A1": "A2"}}}
+    other = {"claim": "Few heads hurt", "arm": "A1", "expect": "worse"}
+    stand_ins = {"as published": {"B1": "B2", "A1": "A2"}}
+    node = {**EQUAL, "equal": ["tokens"], "stand_ins": stand_ins, "claims": [CLAIM, other]}
     add_seeds(tmp_path, "base", CHEAP, 1e15, node=node)
     add_seeds(tmp_path, "B1", DEAR, 1e15, node=node)
     add_seeds(tmp_path, "A1", CHEAP, 1e15, node=node)
@@ -161,6 +163,10 @@ def test_other_arms_stand_in(tmp_path: Path) -> None:
     assert lines.loc["A1 against base", "equal tokens"].startswith("inconclusive +0.000 [")
     assert lines.loc["A1 against B1", "as published"] == "not run"
     assert "As published, each at its end: A2 for A1, B2 for B1." in equal_table(report(tmp_path)).notes
+    (claims,) = (table for table in report(tmp_path).main_tables if table.title == CLAIMS_TITLE)
+    first, second = claims.cells.to_numpy().tolist()
+    assert [cell.split()[0] for cell in first[1:]] == ["opposite", "held", "yes"]
+    assert [second[1].split()[0], *second[2:]] == ["inconclusive", "not run", "no"]
 
 
 def test_arms_at_their_ends_are_compared_by_the_weights_that_are_scored(tmp_path: Path) -> None:
