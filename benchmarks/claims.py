@@ -203,7 +203,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Return a cell of a Markdown table."""
+    """Return a cell of a Markdown table; a dash for empty text."""
     return markdown_cell(text) or MISSING
 
 

@@ -32,9 +32,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_readme_is_short() -> None:
-    """Without the tables that reports write."""
-    written = re.sub(r"<!-- (.*): written by triptych report -->.*?<!-- end of \1 -->", "", README, flags=re.DOTALL)
-    assert len(written.split()) <= 800
+    """Tables included; a word has a letter, so figures and the lines of tables are none."""
+    assert sum(bool(re.search(r"[^\W\d_]", word)) for word in README.split()) <= 900
 
 
 def test_readme_commands_run(folder: Path) -> None:
