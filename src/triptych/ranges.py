@@ -54,3 +54,5 @@ NonNegative = Annotated[float, Range(0, 1e30)]
 Positive = Annotated[float, Range(0, 1e30, above=True)]
 Probability = Annotated[float, Range(0, 1, below=True)]
 Share = Annotated[float, Range(0, 1)]
+HeldOut = Annotated[float, Range(0, 1, above=True, below=True)]
+"""Share of the training pairs that becomes another split."""

@@ -60,6 +60,8 @@ def test_the_script_of_the_folder_translates(name: str, tmp_path: Path) -> None:
     lines = (Path(triptych_package.__file__).parent / "demo" / "examples.en").read_text().splitlines()[:3]
     shown = subprocess.run([sys.executable, "exported/translate.py", *lines], cwd=tmp_path, capture_output=True)
     assert shown.stdout.decode().splitlines() == load(f"demo:{name}").translate(lines)
+    shown = subprocess.run([sys.executable, "exported/translate.py", b"caf\xe9"], cwd=tmp_path, capture_output=True)
+    assert (shown.returncode, shown.stderr) == (1, b"A sentence is no valid UTF-8; mend it.\n")
     assert 'python translate.py "A sentence."' in (tmp_path / "exported" / "README.md").read_text()
 
 

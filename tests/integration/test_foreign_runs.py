@@ -153,6 +153,16 @@ COMMANDS = [
 ]
 
 
+def test_a_checkpoint_with_code_is_called_what_it_is(tiny_run: Path, tmp_path: Path) -> None:
+    """PyTorch's own message advises to load it all the same."""
+    shutil.copytree(tiny_run / "runs", tmp_path / "runs")
+    pickled(tmp_path / "runs" / "tiny", tmp_path / "it-ran")
+    forget_digests(tmp_path / "runs" / "tiny")
+    done = triptych("translate", "run=runs/tiny", cwd=tmp_path, stdin="a house\n")
+    assert done.returncode == 2
+    assert "is damaged (it holds eval, which no checkpoint needs and which could run code); give another" in done.stderr
+
+
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_nothing_that_is_planted_runs(plant: Callable[[Path, Path], None], tiny_run: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_run / "runs", tmp_path / "runs")

@@ -59,7 +59,7 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["train=a.en"], ["data=text data.src=en data.tgt=de 'data.train=[FILE,FILE]'"]),
         (["data.split=0.1"], ["data.validation=0.02"]),
         (["test_split=0.1"], ["data.test=0.02"]),
-        ([*TEXT, "data.test=60"], ["data.test=60 is no share", "data.test=[PREFIX]"]),
+        ([*TEXT, "data.test=60"], ["data.test=60 must be a number above 0 and below 1."]),
         ([""], ["an argument is empty", "give key=value, or take it away"]),
         (["~budget"], ["~budget: budget cannot be left out; take ~budget away, or give it other values."]),
         (["~loss"], ["~loss: loss cannot be left out"]),
@@ -261,6 +261,9 @@ def test_too_many_open_files_are_what_is_said() -> None:
 def test_an_empty_output_is_no_folder(tmp_path: Path) -> None:
     """The run was trained into the current folder."""
     done = triptych("train", "scale=smoke", "output=''", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "output= is empty; give a value" in done.stderr
+    done = triptych("export", "run=demo:transformer", "output=", cwd=tmp_path)
     assert done.returncode == 2
     assert "output= is empty; give a value" in done.stderr
     assert not [*tmp_path.iterdir()]

@@ -65,9 +65,7 @@ def check(config: DictConfig) -> None:
         hydra.errors.InstantiationException: raised from the ``UserError`` of a constructor.
     """
     require_values(config)
-    for key in ("output", "cache", "name"):
-        if config[key] == "":
-            raise UserError(f"{key}= is empty; give a value, or leave it out.")
+    _refuse_empty(config, "output", "cache", "name")
     _check_targets(config)
     check_types(config, schema=Train)
     _check_overwritten(config)
@@ -128,6 +126,7 @@ def check_command(config: DictConfig, keys: type) -> None:
         UserError: the first mistake.
     """
     require_values(config)
+    _refuse_empty(config, "run", "input", "output", "reference", "hypothesis")
     check_types(config, schema=keys)
     if "metric" in config:
         require_one_best("search", config.search)
@@ -165,6 +164,13 @@ def require_values(config: DictConfig) -> None:
     missing = OmegaConf.missing_keys(config)
     if missing:
         raise UserError(f"{', '.join(f'{key}=…' for key in sorted(missing))} must be given.")
+
+
+def _refuse_empty(config: DictConfig, *keys: str) -> None:
+    """Refuse keys that are given without a value: an empty path would be the current folder."""
+    for key in keys:
+        if config.get(key) == "":
+            raise UserError(f"{key}= is empty; give a value, or leave it out.")
 
 
 def require_one_best(key: str, search: DictConfig) -> None:

@@ -23,7 +23,7 @@ from triptych.data.text_reader import Source, find_source, read_splits, test_set
 from triptych.data.toy_made_up import zipf_vocabulary
 from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary
 from triptych.errors import UserError, require_at_least
-from triptych.ranges import Count, Factor, Positive, Seed, Sentences
+from triptych.ranges import Count, Factor, HeldOut, Positive, Seed, Sentences
 
 
 @dataclass
@@ -249,8 +249,8 @@ class TextCorpus(Corpus):
         tgt: str,
         dir: str,
         train: Source,
-        validation: Source | float,
-        test: Sequence[Source] | float,
+        validation: Source | HeldOut,
+        test: Sequence[Source] | HeldOut,
         cache: str,
         max_length: Count | None,
         max_length_ratio: Factor | None,
@@ -281,7 +281,7 @@ class TextCorpus(Corpus):
         super().__init__(name, chosen.languages, splits, report, max_length, max_length_ratio, sections, join)
 
 
-def _listed(test: Sequence[Source] | float) -> Sequence[Source]:
+def _listed(test: Sequence[Source] | HeldOut) -> Sequence[Source]:
     return [] if isinstance(test, int | float) else test
 
 

@@ -28,7 +28,7 @@ from triptych.data.published_sets import find_published, is_published
 from triptych.data.tables import as_sentence, check_columns
 from triptych.data.text_reader import read_splits, test_sets
 from triptych.errors import UserError, one_line
-from triptych.ranges import Count, Factor
+from triptych.ranges import Count, Factor, HeldOut
 
 if TYPE_CHECKING:
     import datasets
@@ -73,8 +73,8 @@ class HuggingFaceCorpus(Corpus):
         tgt: str,
         columns: Sequence[str],
         train: str,
-        validation: str | float,
-        test: Sequence[str] | float,
+        validation: str | HeldOut,
+        test: Sequence[str] | HeldOut,
         cache: str,
         clean: Cleaning,
         max_length: Count | None,
@@ -183,8 +183,8 @@ def read_hub(
     data_set: HubDataSet,
     directions: Directions,
     train: str,
-    validation: str | float,
-    test: Sequence[str] | float,
+    validation: str | HeldOut,
+    test: Sequence[str] | HeldOut,
     clean: Cleaning,
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """Read and check the text of every split, as ``read_splits`` does.

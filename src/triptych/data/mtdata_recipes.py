@@ -30,7 +30,7 @@ from triptych.data.corpus import TextCorpus
 from triptych.data.text_reader import Source
 from triptych.errors import UserError, one_line
 from triptych.files import build_folder_once
-from triptych.ranges import Count, Factor
+from triptych.ranges import Count, Factor, HeldOut
 
 logger = logging.getLogger(__name__)
 
@@ -76,8 +76,8 @@ class RecipeCorpus(TextCorpus):
         recipe: str,
         src: str,
         tgt: str,
-        validation: Source | float,
-        test: Sequence[Source] | float,
+        validation: Source | HeldOut,
+        test: Sequence[Source] | HeldOut,
         cache: str,
         clean: Cleaning,
         max_length: Count | None,
@@ -129,6 +129,7 @@ def fetch(recipe: str, languages: Sequence[str], root: Path) -> Path:
         for file in _recipe_files():
             shutil.copy(file, gathered)
         mtdata = _Mtdata(recipe, root / f"{recipe}.log", Path(gathered))
+        logger.info("mtdata looks up the recipe %s", recipe)
         tags = mtdata.tags(languages)
         logger.info(
             "mtdata gets the corpora of %s, which can take hours; it says how far it is in %s", recipe, mtdata.log
@@ -209,6 +210,11 @@ class _Mtdata:
             )
         if done.returncode:
             last = next((line for line in reversed(self.log.read_text().splitlines()) if line.strip()), "")
+            if unreachable := re.search(r"host='([^']+)'", last):
+                raise UserError(
+                    f"data.recipe={self.recipe}: {unreachable[1]} does not answer; try again with a network. What is "
+                    "downloaded is kept."
+                )
             raise UserError(
                 f"data.recipe={self.recipe}: mtdata failed ({last.strip()}); see {self.log}, and `mtdata list-recipe` "
                 "for the names. Mend that, and give the same command again."

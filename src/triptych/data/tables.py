@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ ENDINGS = (".tsv", ".tsv.gz", ".parquet")
 """How the names of tables end."""
 _ROWS = 10_000
 """Rows of a Parquet file that are read at a time."""
+_LINES_AFTER_HEADER = 100
+"""Lines of a TSV file that its first line is compared with."""
 
 Columns = Sequence[str | int]
 """Column of the source and that of the target, each by its name or by its number, which counts from 1."""
@@ -95,10 +98,15 @@ def _no_table(path: Path) -> str:
 
 
 def _warn_of_header(table: TableRows, direction: Direction) -> None:
-    """Say so if the first line of a TSV file is read as a pair, and looks like names of columns."""
-    src, tgt = next(iter(table), ("", ""))
+    """Say so if the first line of a TSV file is read as a pair, and looks like names of columns.
+
+    Those are the languages, say, or single words above lines that mostly have several.
+    """
+    (src, tgt), *others = [*islice(table, 1 + _LINES_AFTER_HEADER)] or [("", "")]
     names = {"source", "target", "src", "tgt", *(language.lower() for language in direction)}
-    if {src.lower(), tgt.lower()} <= names:
+    words = all(re.fullmatch(r"[^\W\d][\w.-]*\w", one) for one in (src, tgt))
+    sentences = sum(" " in side for pair in others for side in pair)
+    if {src.lower(), tgt.lower()} <= names or (words and sentences > len(others)):
         _warn_once(
             f"the first line of {table.files[0]}, '{src}' and '{tgt}', is read as a pair; if it names columns, give "
             f"data.columns=[{src},{tgt}]"

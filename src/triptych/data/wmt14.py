@@ -10,7 +10,7 @@ from triptych.data.corpus import Corpus, TextCorpus
 from triptych.data.directions import Direction, Directions
 from triptych.data.huggingface import HubDataSet, read_hub
 from triptych.errors import UserError
-from triptych.ranges import Count, Factor
+from triptych.ranges import Count, Factor, HeldOut
 
 WITH_ENGLISH = ("cs", "de", "fr", "hi", "ru")
 """Languages that WMT 2014 paired with English."""
@@ -45,8 +45,8 @@ class Wmt14(Corpus):
         tgt: str,
         dir: str | None,
         path: str,
-        validation: str | float,
-        test: Sequence[str] | float,
+        validation: str | HeldOut,
+        test: Sequence[str] | HeldOut,
         cache: str,
         max_length: Count | None,
         max_length_ratio: Factor | None,

@@ -28,6 +28,10 @@ FOLDER = Path(__file__).parent
 sentences = [one for one in sys.argv[1:] if one.strip()]
 if not sentences:
     sys.exit(__doc__)
+try:
+    "".join(sentences).encode()
+except UnicodeEncodeError:
+    sys.exit("A sentence is no valid UTF-8; mend it.")
 src = sentencepiece.SentencePieceProcessor(str(FOLDER / "{src}.model"))
 tgt = sentencepiece.SentencePieceProcessor(str(FOLDER / "{tgt}.model"))
 model = ctranslate2.{program}(str(FOLDER))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -200,8 +201,9 @@ def _read(path: Path, *, mmap: bool = True) -> dict[str, Any]:
         if not isinstance(content, dict):
             raise TypeError("it is no mapping")
     except pickle.UnpicklingError as error:
-        reason = "it holds objects that a checkpoint does not need, and that could run code"
-        raise DamagedFile(path, reason, REMEDY) from ValueError(f"{reason}: {one_line(error)}")
+        named = re.search(r"GLOBAL ([\w.]+)", str(error))
+        reason = f"it holds {named[1] if named else 'objects'}, which no checkpoint needs and which could run code"
+        raise DamagedFile(path, reason, REMEDY) from ValueError(reason)
     except (*ERRORS, RuntimeError, EOFError) as error:
         raise DamagedFile(path, error, REMEDY) from error
     return content

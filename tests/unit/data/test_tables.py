@@ -129,8 +129,13 @@ def test_a_first_line_that_looks_like_names_is_pointed_out(folder: Path, caplog:
     load(folder, train="train.tsv", validation="train.tsv", test=[])
     assert not caplog.messages
     load(folder, train="named.tsv", validation="train.tsv", test=[])
-    assert [message.partition("named.tsv, ")[2] for message in caplog.messages] == [
-        "'en' and 'fr', is read as a pair; if it names columns, give data.columns=[en,fr]"
+    (folder / "spoken.tsv").write_text("English\tFrench\na b\tA B\nc d\tC D\n")
+    load(folder, train="spoken.tsv", validation="train.tsv", test=[])
+    (folder / "words.tsv").write_text("house\tmaison\ncat\tchat\n")
+    load(folder, train="words.tsv", validation="train.tsv", test=[])
+    assert [message.partition(".tsv, ")[2] for message in caplog.messages] == [
+        "'en' and 'fr', is read as a pair; if it names columns, give data.columns=[en,fr]",
+        "'English' and 'French', is read as a pair; if it names columns, give data.columns=[English,French]",
     ]
 
 
