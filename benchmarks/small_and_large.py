@@ -67,10 +67,10 @@ def values_of(row: ArmRow, measure: Measure) -> list[float]:
 
 
 def read_studies() -> list[Measured]:
-    """Return the committed results of all studies that have test sets, at each scale."""
+    """Return the committed results of all studies that have test sets and several arms, at each scale."""
     results = sorted((ROOT / "experiments").glob("*/results"))
     found = [read_study(home.parent.name, home / scale) for home in results for scale in subfolders(home)]
-    return [one for one in found if test_sets(runs_of(one.rows))]
+    return [one for one in found if test_sets(runs_of(one.rows)) and len(one.rows) > 1]
 
 
 def read_study(name: str, home: Path) -> Measured:

@@ -23,8 +23,13 @@ Cells = Mapping[tuple[tuple[str, str], tuple[str, ...]], Compared]
 """Comparisons by pair of arms and by the names of the meanings."""
 
 
-def tabulate_pairs(compared: EqualComparisons) -> Table:
-    """Return a table of the verdicts on every pair of arms under each meaning of equal that the study names."""
+def tabulate_pairs(compared: EqualComparisons) -> Table | None:
+    """Return a table of the verdicts on every pair of arms under each meaning of equal that the study names.
+
+    None where one arm was run.
+    """
+    if not compared.pairs:
+        return None
     found = {
         (pair, reading.meanings): compared.compare(pair, reading)
         for pair in compared.pairs

@@ -77,14 +77,14 @@ def judge_claims(
 
 
 def tabulate_verdicts(judged: Sequence[JudgedClaim], runs: Sequence[StoredRun], compared: Compared) -> Table | None:
-    """Return a table of claims with their verdicts; None if there are none.
+    """Return a table of claims with their verdicts; None if no claim has both of its arms.
 
     Args:
         judged: the claims.
         runs: the runs of all arms.
         compared: returns the arms compared in a measure.
     """
-    if not judged:
+    if all(one.verdict == NOT_RUN for one in judged):
         return None
     used = [one.measure for one in judged if one.measure]
     has_seeds = any(measure.key == DIVERGED or compared(measure).seeds for measure in used)

@@ -196,6 +196,11 @@ def test_claims_are_judged_by_the_intervals(tmp_path: Path) -> None:
     assert "## Verdicts" in (tmp_path / "report.md").read_text()
 
 
+def test_claims_on_arms_that_were_not_run_have_no_table(tmp_path: Path) -> None:
+    add_seeds(tmp_path, "base", [1.50, 1.51, 1.49], claims=CLAIMS)
+    assert analysed(tmp_path).verdicts is None
+
+
 def test_claims_of_one_seed_have_no_verdict(tmp_path: Path) -> None:
     for arm, loss in (("base", 1.5), ("B1", 1.7)):
         add_seeds(tmp_path, arm, [loss], claims=CLAIMS)

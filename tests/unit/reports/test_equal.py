@@ -189,6 +189,11 @@ def test_one_seed_has_no_verdict(tmp_path: Path) -> None:
     assert equal_table(made).notes[-1] == "Every arm has one seed, so every verdict is inconclusive."
 
 
+def test_one_arm_has_no_table(tmp_path: Path) -> None:
+    add_seeds(tmp_path, "base", CHEAP, 1e15)
+    assert TITLE not in [table.title for table in report(tmp_path).tables]
+
+
 def test_the_page_of_a_study_has_the_table(tmp_path: Path) -> None:
     home = tmp_path / "experiments" / "table3" / "results" / "toy"
     add_seeds(home, "base", CHEAP, 1e15)
