@@ -19,6 +19,8 @@ from filelock import FileLock, SoftFileLock
 
 from triptych.errors import UserError
 
+RUN_FILE = "run.json"
+"""The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
 OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 """What a write says that fails because of its disk, and not because of its name."""
 STREAMS = {"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}
@@ -92,12 +94,16 @@ def require_output(given: str, inputs: Mapping[str, str]) -> None:
         inputs: paths of the files that are read, by their keys.
 
     Raises:
-        UserError: it cannot, or is one.
+        UserError: it cannot, or is one, or a file that is there already in the folder of a run.
     """
     path = Path(given).expanduser()
     if path.is_dir():
         raise UserError(f"output={given} is a folder; give the name of a file.")
     require_folder(path.parent)
+    if path.is_file() and any((folder / RUN_FILE).is_file() for folder in path.resolve().parents):
+        raise UserError(
+            f"output={given} is there already, in the folder of a run, and may be a file of it; give another."
+        )
     for key, other in inputs.items():
         if path.is_file() and path.samefile(Path(other).expanduser()):
             raise UserError(f"output={given} is {key}={other} itself, and would replace it; give another name.")

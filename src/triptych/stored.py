@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from triptych.errors import UserError, one_line
 
 if TYPE_CHECKING:
@@ -53,6 +55,24 @@ def read_json(path: Path, shape: Any, remedy: str) -> Any:
     except ERRORS as error:
         raise DamagedFile(path, error, remedy) from error
     return content
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a YAML file that triptych has written.
+
+    Aliases are refused: triptych writes none, and a few lines of them can stand for gigabytes.
+
+    Raises:
+        OSError, ValueError, yaml.YAMLError: it cannot be read, is no YAML, or has an alias.
+    """
+    return yaml.load(path.read_text(encoding="utf-8"), _WithoutAliases)
+
+
+class _WithoutAliases(yaml.SafeLoader):
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("it has an alias, which no file of triptych's has")
+        return super().compose_node(parent, index)
 
 
 def read_table(path: Path, remedy: str, **options: Any) -> pd.DataFrame:

@@ -176,6 +176,22 @@ def test_a_folder_of_runs_names_some(command: str, tmp_path: Path) -> None:
     assert said in done.stderr
 
 
+def test_no_file_of_a_run_is_written_over(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "runs", "a")
+    (tmp_path / "text").write_text("a dog\n")
+    before = (run / "config.yaml").read_bytes()
+    words = ["translate", "run=demo:transformer", "input=text"]
+    done = triptych(*words, f"output={run}/config.yaml", cwd=tmp_path)
+    assert (done.returncode, (run / "config.yaml").read_bytes()) == (2, before)
+    assert "config.yaml is there already, in the folder of a run, and may be a file of it; give another." in done.stderr
+    assert triptych(*words, f"output={run}/mine.txt", cwd=tmp_path).returncode == 0
+
+
+def test_a_reference_to_no_key(tmp_path: Path) -> None:
+    done = triptych("translate", "run=${nope}", cwd=tmp_path, stdin="")
+    assert done.stderr == "triptych: run=${nope} refers to nope, which is no key; give a value.\n"
+
+
 @pytest.mark.parametrize("device", ["nope", "cuda:99", "meta"])
 def test_a_device_that_is_not_there_names_those_that_are(device: str, tmp_path: Path) -> None:
     said = triptych("translate", "run=demo:lm4mt", f"device={device}", cwd=tmp_path, stdin="a dog\n").stderr

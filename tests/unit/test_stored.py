@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 import pytest
+import yaml
 
 from triptych.runs.folder import RunFolder
 from triptych.runs.result_file import check_result, read_trained
-from triptych.stored import DamagedFile, check_shape, checksums, read_json, read_table, require_checksums
+from triptych.stored import DamagedFile, check_shape, checksums, read_json, read_table, read_yaml, require_checksums
 
 
 class Inner(TypedDict):
@@ -95,6 +96,22 @@ def test_a_score_is_a_finite_number(bleu: object) -> None:
     with pytest.raises(ValueError, match=r"test\.x\.bleu is no finite number"):
         check_result({"test": {"x": {"bleu": bleu, "bleu_signature": "s"}}})
     check_result({"test": {"x": {"bleu": 3, "bleu_signature": "s"}}})
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "/x", ".x", "", "a\\b"])
+def test_a_test_set_has_a_name_that_a_file_may_have(name: str) -> None:
+    """A file of the archive was written elsewhere."""
+    with pytest.raises(ValueError, match="which is no name of a test set"):
+        check_result({"test": {name: {}}})
+
+
+def test_a_file_of_aliases_is_not_unfolded(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("a: [1, 2]\n")
+    assert read_yaml(path) == {"a": [1, 2]}
+    path.write_text("a: &a [1, 2]\nb: [*a, *a]\n")
+    with pytest.raises(yaml.YAMLError, match="it has an alias"):
+        read_yaml(path)
 
 
 def test_what_was_trained_is_of_this_training(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from triptych.config.text_columns import fitted, width_of
+from triptych.errors import printable
 
 if TYPE_CHECKING:
     from triptych.reports.table import Table
@@ -36,7 +37,7 @@ def show_next(words: Sequence[str], *, of_filter: bool = False) -> None:
     if of_filter and not sys.stderr.isatty():
         return
     sys.stdout.flush()  # nothing is next if the result could not be written
-    print(f"next: {shlex.join(words)}", file=sys.stderr, flush=True)
+    print(f"next: {printable(shlex.join(words))}", file=sys.stderr, flush=True)
 
 
 def print_small_table(table: Table) -> None:

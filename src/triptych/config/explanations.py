@@ -137,6 +137,8 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
         return f"{found[1]} names several values; add -m to run each of them."
     if "Config group override" in text:  # the option was a number, and options are files' names
         return f"{', '.join(_options_without_file(overrides)) or text}: there is no such file in conf/."
+    if found := re.search(r"Interpolation key '([^']+)' not found\s+full_key: (\S+)", text):
+        return f"{found[2]}=${{{found[1]}}} refers to {found[1]}, which is no key; give a value."
     if (whole := re.search(r"full_key: (\S+)", text)) and (must := _what_it_must_be(text)):
         return f"{whole[1]} must be {must}."
     lines = [line.strip() for line in text.splitlines() if line.strip()]

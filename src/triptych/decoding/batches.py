@@ -16,6 +16,9 @@ from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search
 from triptych.errors import UserError
 
+LONGEST = 10_000
+"""Most pieces of a line. With more, attention takes gigabytes, and a search takes hours that no signal ends."""
+
 
 def decode(
     model: SearchableModel,

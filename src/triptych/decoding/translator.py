@@ -16,7 +16,7 @@ from triptych.contract.vocabulary import LanguageTags
 from triptych.data.directions import Direction, Directions
 from triptych.data.epoch_plan import plan_sorted
 from triptych.data.tokenizer import Tokenizer
-from triptych.decoding.batches import decode, require_search_tokens
+from triptych.decoding.batches import LONGEST, decode, require_search_tokens
 from triptych.decoding.beams import Hypothesis
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search, evaluation_mode
@@ -142,7 +142,7 @@ class Translator:
         if beam_size is not None:
             search = search.with_beam(beam_size, min(search.n_best, beam_size))
         tags = self.tags(direction)
-        src = torch.tensor([[*self.tokenizer.encode([line], "src")[0], tags.src_end]], device=self.device)
+        src = torch.tensor([[*self._encode([line], "src")[0], tags.src_end]], device=self.device)
         starts = torch.tensor([tags.tgt_begin], device=self.device)
         root, found = search_tree(self.searched, src, starts, search, self.tokenizer.vocabulary_pieces("tgt"))
         return SearchTree(line, root, found, [self.text_of(hypothesis) for hypothesis in found])
@@ -261,7 +261,7 @@ class Translator:
             return self._encode_pairs(src, tgt)
         src = _as_list(src)
         found = self.hypotheses(src, search, 4096, direction)
-        return self.tokenizer.encode(src, "src"), [best[0].tokens if best else [] for best in found]
+        return self._encode(src, "src"), [best[0].tokens if best else [] for best in found]
 
     def hypotheses(
         self,
@@ -278,7 +278,7 @@ class Translator:
         progress = progress or Progress("translating", len(lines))
         filled = [i for i, line in enumerate(lines) if line.strip()]
         progress.finish(len(lines) - len(filled))
-        sources = self.tokenizer.encode([lines[i] for i in filled], "src")
+        sources = self._encode([lines[i] for i in filled], "src")
         tags = [self.tags(direction)] * len(sources)
         found = decode(self.searched, sources, search or self.search, search_tokens, self.device, tags, progress)
         results: list[list[Hypothesis]] = [[] for _ in lines]
@@ -294,7 +294,22 @@ class Translator:
         src, tgt = _as_list(src), _as_list(tgt)
         if len(src) != len(tgt):
             raise UserError(f"there are {len(src)} sources and {len(tgt)} targets; give as many of each.")
-        return self.tokenizer.encode(src, "src"), self.tokenizer.encode(tgt, "tgt")
+        return self._encode(src, "src"), self._encode(tgt, "tgt")
+
+    def _encode(self, lines: Sequence[str], side: str) -> list[list[int]]:
+        """Return the ids of lines.
+
+        Raises:
+            UserError: a line is too long to be a sentence.
+        """
+        encoded = self.tokenizer.encode(lines, side)
+        for line, ids in zip(lines, encoded, strict=True):
+            if len(ids) > LONGEST:
+                raise UserError(
+                    f"the line '{line[:30]} …' has {len(ids):,} pieces, and at most {LONGEST:,} are possible; split it "
+                    "into sentences."
+                )
+        return encoded
 
 
 def _as_list(lines: Iterable[str]) -> list[str]:

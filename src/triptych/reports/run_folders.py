@@ -15,19 +15,19 @@ import yaml
 
 import triptych
 from triptych.errors import UserError
+from triptych.files import RUN_FILE
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
 from triptych.runs.digests import KEY, METRICS, text_checksum
 from triptych.runs.folder import FORMAT, RunFolder
 from triptych.runs.result_file import SCORE_AGAIN, TRAIN_AGAIN, read_checked
-from triptych.stored import ERRORS, DamagedFile, check_shape, read_json
+from triptych.stored import ERRORS, DamagedFile, check_shape, read_json, read_yaml
 
 logger = logging.getLogger(__name__)
 
-RUN_FILE = "run.json"
-"""The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
 
-
+WITHOUT_RECORD = "0.1."
+"""How the versions begin whose runs had no run.json."""
 SENTENCE_SCORES = ("nats",)
 """Figures of each sentence: ``translations/<test set>.<name>.txt`` has one a line."""
 
@@ -170,6 +170,10 @@ def _read_run(home: Path, root: Path) -> FolderRun:
         version = (started or result or {}).get("version")
         if started is not None and version == triptych.__version__:
             raise DamagedFile(home / RUN_FILE, "it does not say its format", TRAIN_AGAIN)
+        if started is None and version and not version.startswith(WITHOUT_RECORD):
+            raise UserError(
+                f"{home} has lost its {RUN_FILE}; put it back, or delete the folder and train the run again."
+            )
         maker = f"triptych {version}" if version else "an earlier version of triptych"
         raise UserError(
             f"{home} was made by {maker}, whose run folders triptych {triptych.__version__} does not read; "
@@ -188,7 +192,7 @@ def _read_run(home: Path, root: Path) -> FolderRun:
 def _read_config(path: Path) -> dict[str, Any]:
     """Return the configuration of a run; nothing if it has none, as before it trains."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = read_yaml(path)
         check_shape(content, _Config)
     except FileNotFoundError:
         return {}

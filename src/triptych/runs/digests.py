@@ -17,7 +17,7 @@ import yaml
 
 from triptych.runs.folder import RunFolder, read_record
 from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
-from triptych.stored import ERRORS, DamagedFile, checksum, read_json
+from triptych.stored import ERRORS, DamagedFile, checksum, read_json, read_yaml
 
 KEY = "digests"
 """Key of a result that holds the digests, by the names of files. ``RESULT`` is that of the result's own figures, and
@@ -40,7 +40,7 @@ def with_digests(result: Mapping[str, Any], folder: RunFolder) -> dict[str, Any]
     known = result.get(KEY, {})
     metrics = folder.path / METRICS
     files = [path for path in sorted(folder.checkpoints.glob("[!.]*")) if path.is_file()]
-    config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
+    config = read_yaml(folder.config)
     record = read_record(folder)
     digests = {
         RECORD: record_digest(record.label, record.overrides),
@@ -132,7 +132,7 @@ def require_same_training(folder: RunFolder, *checkpoints: Path) -> None:
     known = _stored(folder)
     if CONFIG in known:
         try:
-            config = config_digest(yaml.safe_load(folder.config.read_text(encoding="utf-8")))
+            config = config_digest(read_yaml(folder.config))
         except (*ERRORS, yaml.YAMLError) as error:
             raise DamagedFile(folder.config, error, PUT_BACK) from error
         if config != known[CONFIG]:

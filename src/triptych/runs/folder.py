@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.errors import UserError
-from triptych.files import replacing
+from triptych.files import RUN_FILE, replacing
 from triptych.runs.versions import source_hash
 from triptych.stored import read_json, read_table
 
@@ -60,7 +60,7 @@ class RunFolder:
 
     @property
     def record(self) -> Path:
-        return self.path / "run.json"
+        return self.path / RUN_FILE
 
     @property
     def config(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Required, TypedDict
 
@@ -146,6 +147,8 @@ def check_result(result: Any, needed: Any = Any) -> None:
     check_shape(result, Result)
     check_shape(result, needed)
     for test_set, scores in (result.get("test") or {}).items():
+        if not re.fullmatch(r"\w[^/\\\x00-\x1f]*", test_set):  # files are named for it
+            raise ValueError(f"test has {test_set!r}, which is no name of a test set")
         for key in scores:
             if key.endswith("_signature"):
                 name = key.removesuffix("_signature")

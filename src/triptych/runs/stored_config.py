@@ -25,7 +25,7 @@ from triptych.data import checked_text
 from triptych.errors import UserError, one_line
 from triptych.runs.digests import PUT_BACK, require_same_training
 from triptych.runs.folder import RunFolder
-from triptych.stored import ERRORS, DamagedFile
+from triptych.stored import ERRORS, DamagedFile, read_yaml
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +52,7 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
     """
     run_values.register()  # a logger's or a callback's ``${run:folder}`` stands in it as text
     try:
+        read_yaml(folder.config)
         config = OmegaConf.load(folder.config)
     except (*ERRORS, yaml.YAMLError, OmegaConfBaseException) as error:
         raise UserError(f"{folder.config} cannot be read ({one_line(error)}); put the file of the run back.") from error

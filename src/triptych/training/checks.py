@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from triptych.data.batching import unique_length_pairs
 from triptych.data.corpus import TRAIN
+from triptych.decoding.batches import LONGEST
 from triptych.errors import UserError
 from triptych.training.build import TrainingParts
 
@@ -19,12 +20,17 @@ def check_lengths(config: DictConfig, parts: TrainingParts) -> None:
     """Check that the model takes every pair, and the longest translation of every sentence that will be translated.
 
     Raises:
-        UserError: a pair is too long for the model's positions.
+        UserError: a pair is too long for the model's positions, or a line that will be translated is no sentence.
     """
     search = instantiate(config.search)
     for split, store in parts.stores.items():
         hops = 0 if split == TRAIN else len(parts.corpus.sections[split][0].route) - 1
         lengths = parts.data.stream.longest if split == TRAIN else store.lengths
+        if split != TRAIN and (longest := int(lengths.max(initial=0))) > LONGEST:
+            raise UserError(
+                f"{split}: a line has {longest:,} pieces, and at most {LONGEST:,} are possible; split it into "
+                "sentences."
+            )
         for src, tgt in unique_length_pairs(lengths)[0].tolist():
             parts.model.check_lengths(src, tgt)
             for _ in range(hops):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.commands.printing import print_fitted
+from triptych.commands.printing import print_fitted, show_next
 from triptych.config.text_columns import fitted
 
 WORDS = st.lists(st.text("abc-.:", min_size=1, max_size=15), min_size=1, max_size=30)
@@ -27,6 +27,11 @@ def test_a_signature_is_broken_between_its_settings() -> None:
     assert all(len(line) <= 40 for line in lines)
     assert "".join(lines).replace(" ", "").endswith(signature)
     assert fitted(f"TER 100.00  {signature}", 80) == [f"TER 100.00  {signature}"]
+
+
+def test_the_next_command_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    show_next(["triptych", "report", "x\x1b[31m"])
+    assert capsys.readouterr().err == "next: triptych report 'x?[31m'\n"
 
 
 def test_columns_are_obeyed_and_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,13 @@ def translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translat
     return build(tokenizer, request.param)
 
 
+def test_a_line_that_is_no_sentence_is_refused(translator: Translator) -> None:
+    """One of megabytes took the processor for hours, and no signal ended it."""
+    for call in (translator.translate, lambda lines: translator.score(lines, ["x"]), translator.attention):
+        with pytest.raises(UserError, match=r"the line 'a cata cat.* …' has 50,001 pieces, and at most 10,000 are"):
+            call(["a cat" * 10_000])
+
+
 def test_translations_are_those_of_the_search_and_empty_lines_stay_empty(translator: Translator) -> None:
     tokenizer = translator.tokenizer
     filled = [line for line in SOURCES if line.strip()]

@@ -47,6 +47,13 @@ def test_a_run_keeps_its_own_path_beside_links_and_circles(runs: Path) -> None:
     assert [run.id for run in find_runs(runs)] == expected
 
 
+def test_a_run_without_its_record_says_so(runs: Path) -> None:
+    record = next(runs.rglob("run.json"))
+    record.unlink()
+    with pytest.raises(UserError, match=rf"{record.parent} has lost its run\.json; put it back, or delete the folder"):
+        find_runs(runs)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads every folder")
 def test_a_folder_that_cannot_be_read_is_named(runs: Path) -> None:
     (runs / "closed").mkdir(mode=0)

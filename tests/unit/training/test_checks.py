@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from conftest import compose_train
 from hydra.utils import instantiate
@@ -13,6 +15,15 @@ from triptych.data.corpus import TRAIN
 from triptych.errors import UserError
 from triptych.training.build import build_parts
 from triptych.training.checks import check_lengths
+
+
+def test_a_line_that_cannot_be_translated_is_found_before_training(tmp_path: Path) -> None:
+    config = compose_train(*PLAIN, *BPE, f"cache={tmp_path}")
+    parts = build_parts(config, instantiate(config.data), None)
+    longer = SimpleNamespace(lengths=np.array([[3, 10_001]]))
+    with pytest.raises(UserError, match=r"test: a line has 10,001 pieces, and at most 10,000 are possible"):
+        check_lengths(config, replace(parts, stores={"test": longer}))
+
 
 PLAIN = ["scale=smoke", "data.train=200", "model.positions=learned"]
 BPE = ["tokenizer.vocab_size=400"]
