@@ -209,12 +209,10 @@ def _configured(
             f"checkpoint={run.checkpoint}",
             f"device={run.device}",
             f"trust=[{','.join(map(in_quotes, run.trusted))}]",
-            *(
-                [f"ensemble=[{','.join(in_quotes(str(one.folder)) for one in run.others)}]"]
-                if command == "evaluate"
-                else []
-            ),
         ]
+        if command == "evaluate":
+            for key, further in (("ensemble", run.others), ("rerank", run.rerankers)):
+                of_run.append(f"{key}=[{','.join(in_quotes(str(one.folder)) for one in further)}]")
     with _own_configuration(command, [*of_run, *given, *overrides], ()):
         config = compose_command(command, [*given, *overrides], inherited=of_run)
         if isinstance(run, Run) and run.is_that_of(config):

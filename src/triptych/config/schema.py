@@ -181,10 +181,11 @@ class ModelOptions(RunOptions):
 
 @dataclass
 class Translate(ModelOptions):
-    """conf/translate.yaml. ``ensemble`` is text or a list of texts."""
+    """conf/translate.yaml. ``ensemble`` and ``rerank`` are text or lists of texts."""
 
     run: str = MISSING
     ensemble: Any = MISSING
+    rerank: Any = MISSING
     input: str | None = MISSING
     output: str | None = MISSING
     search_tokens: Amount = MISSING
@@ -217,10 +218,11 @@ class Serve(ModelOptions):
 
 @dataclass
 class Evaluate(ModelOptions):
-    """conf/evaluate.yaml. ``ensemble`` is text or a list of texts."""
+    """conf/evaluate.yaml. ``ensemble`` and ``rerank`` are text or lists of texts."""
 
     run: str | None = MISSING
     ensemble: Any = MISSING
+    rerank: Any = MISSING
     split: str | None = MISSING
     input: str | None = MISSING
     reference: str | None = MISSING

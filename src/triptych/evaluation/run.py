@@ -181,7 +181,7 @@ def _keep(run: Run, path: Path, write: Callable[[], None]) -> Path | None:
 
 
 def check_text(run: Run, corpus: Corpus) -> None:
-    """Raise ``UserError`` if the text that a finished run was trained with has changed, or is not its ensemble's."""
+    """Raise ``UserError`` if the text that a run was trained with has changed, or further runs had other text."""
     if run.files.result.exists():
         then = run.result["data"]["fingerprint"]
         if then != corpus.fingerprint:
@@ -189,9 +189,9 @@ def check_text(run: Run, corpus: Corpus) -> None:
                 f"run={run.folder} was trained with other text (fingerprint {then}) than its data configuration finds "
                 f"now ({corpus.fingerprint}); put its files back, and start from the folder that it was trained from."
             )
-    for other in run.others:
+    for key, other in [*(("ensemble", one) for one in run.others), *(("rerank", one) for one in run.rerankers)]:
         if (then := other.result["data"]["fingerprint"]) != corpus.fingerprint:
             raise UserError(
-                f"ensemble: {other.folder} was trained with other text (fingerprint {then}) than run={run.folder} "
+                f"{key}: {other.folder} was trained with other text (fingerprint {then}) than run={run.folder} "
                 f"({corpus.fingerprint}), and may know the sentences of its splits; give files, as input=… reference=…."
             )

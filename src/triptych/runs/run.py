@@ -23,6 +23,7 @@ from triptych.data.corpus import Corpus
 from triptych.data.directions import Direction, Directions
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.ensemble import NO_ATTENTION, EnsembleTranslator
+from triptych.decoding.reranking import RerankingTranslator
 from triptych.decoding.search import Search
 from triptych.decoding.search_tree import SearchTree
 from triptych.decoding.translator import Translator
@@ -50,6 +51,8 @@ class Run:
         trust: package of your own, or several, that the run's configuration may build from; see ``read_config``.
         ensemble: folders of further runs, with whose models this one's translates and scores together. Each has the
             checkpoint that its result.json scores.
+        rerank: folders of further runs, with any tokenizers, that help to choose among the hypotheses of the search;
+            likewise.
 
     Raises:
         UserError: the folder holds no run, or one that this version cannot load; or a run is named twice.
@@ -63,29 +66,36 @@ class Run:
         device: str | torch.device = "cpu",
         trust: str | Sequence[str] | None = (),
         ensemble: Any = (),
+        rerank: Any = (),
     ) -> None:
         self.trust = trust
         given = RunFolder(locate_run(folder))
         read_record(given)
         self.files = RunFolder(given.path.absolute())  # the working folder may change
         self.checkpoint = checkpoint or checkpoints.scored_checkpoint(self.files)
-        self.others = [_member(other, device, trust) for other in _listed(ensemble)]
-        paths = [one.folder.resolve() for one in (self, *self.others)]
-        if len(set(paths)) < len(paths):
-            raise UserError("ensemble: a run is named twice; name each once, and the one of run=… not again.")
+        self.others = self._members("ensemble", ensemble, device)
+        self.rerankers = self._members("rerank", rerank, device)
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == AUTO else str(device)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
 
+    def _members(self, key: str, given: Any, device: str | torch.device) -> list[Run]:
+        """Return the further runs that a key names.
+
+        Raises:
+            UserError: one is no run, or named twice.
+        """
+        found = [_member(key, other, device, self.trust) for other in _listed(key, given)]
+        paths = [one.folder.resolve() for one in (self, *found)]
+        if len(set(paths)) < len(paths):
+            raise UserError(f"{key}: a run is named twice; name each once, and the one of run=… not again.")
+        return found
+
     @property
     def weights(self) -> str:
-        """Which weights translate: the checkpoint, and of an ensemble its runs' names and a hash of their folders."""
-        if not self.others:
-            return self.checkpoint
-        members = sorted(f"{other.folder.resolve()} {other.checkpoint}" for other in self.others)
-        digest = hashlib.sha256("\n".join(members).encode()).hexdigest()[:6]
-        return "+".join([self.checkpoint, *sorted(other.folder.name for other in self.others), digest])
+        """Which weights translate: the checkpoint, and of further runs their names and a hash of their folders."""
+        return self.checkpoint + _named("+", self.others) + _named("~", self.rerankers)
 
     @property
     def folder(self) -> Path:
@@ -117,10 +127,11 @@ class Run:
         return [value for value in ([trust] if isinstance(trust, str) else trust) if not value.startswith("triptych.")]
 
     def is_that_of(self, config: DictConfig) -> bool:
-        """Whether the configuration of a command names this run, with the same weights, device, trust and ensemble."""
-        others = [str(one.folder) for one in self.others]
-        wanted = (config.run, config.checkpoint, config.device, config.trust, config.get("ensemble", others))
-        return wanted == (str(self.folder), self.checkpoint, self.device, self.trusted, others)
+        """Whether the configuration of a command names this run, with the same weights, device and further runs."""
+        further = [[str(one.folder) for one in runs] for runs in (self.others, self.rerankers)]
+        named = [config.get(key, own) for key, own in zip(("ensemble", "rerank"), further, strict=True)]
+        wanted = (config.run, config.checkpoint, config.device, config.trust, *named)
+        return wanted == (str(self.folder), self.checkpoint, self.device, self.trusted, *further)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -141,14 +152,16 @@ class Run:
 
     @cached_property
     def translator(self) -> Translator:
-        """Model and tokenizer, ready to translate; with the models of an ensemble.
+        """Model and tokenizer, ready to translate; with the models of an ensemble, and those that rerank.
 
         Raises:
             UserError: no such checkpoint or device, files that have changed since they were written, a model of the
                 user's own that cannot be imported here, or runs that do not go together.
         """
-        own = self._own_translator()
-        return EnsembleTranslator([own, *(other.translator for other in self.others)]) if self.others else own
+        found = self._own_translator()
+        if self.others:
+            found = EnsembleTranslator([found, *(other.translator for other in self.others)])
+        return RerankingTranslator(found, [one.translator for one in self.rerankers]) if self.rerankers else found
 
     def _own_translator(self) -> Translator:
         path = checkpoints.find(self.files, self.checkpoint)
@@ -244,26 +257,37 @@ class Run:
         return whole.without(*heads) if heads else whole
 
 
-def _listed(ensemble: Any) -> list[str | PathLike[str]]:
-    """Return the folders of an ensemble as a list.
+def _named(mark: str, runs: Sequence[Run]) -> str:
+    """Return the names of further runs, each behind a mark, and a hash of their folders and checkpoints."""
+    if not runs:
+        return ""
+    members = sorted(f"{one.folder.resolve()} {one.checkpoint}" for one in runs)
+    digest = hashlib.sha256("\n".join(members).encode()).hexdigest()[:6]
+    return mark + "+".join([*sorted(one.folder.name for one in runs), digest])
+
+
+def _listed(key: str, named: Any) -> list[str | PathLike[str]]:
+    """Return the folders of the further runs that a key names as a list.
 
     Raises:
         UserError: neither a folder nor a list of folders.
     """
-    given = [ensemble] if isinstance(ensemble, str | PathLike) else ensemble
+    given = [named] if isinstance(named, str | PathLike) else named
     if given is None or isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise UserError(f"ensemble={ensemble} must be the folder of a run, or a list of them.")
+        raise UserError(f"{key}={named} must be the folder of a run, or a list of them.")
     listed = list(given)
     if wrong := [one for one in listed if not isinstance(one, str | PathLike)]:
-        raise UserError(f"ensemble: {wrong[0]} is no folder of a run.")
+        raise UserError(f"{key}: {wrong[0]} is no folder of a run.")
     return listed
 
 
-def _member(folder: str | PathLike[str], device: str | torch.device, trust: str | Sequence[str] | None) -> Run:
+def _member(
+    key: str, folder: str | PathLike[str], device: str | torch.device, trust: str | Sequence[str] | None
+) -> Run:
     try:
         return Run(folder, None, device, trust)
     except UserError as error:
-        raise UserError(f"ensemble: {error}") from error
+        raise UserError(f"{key}: {error}") from error
 
 
 def run_of(config: DictConfig, folder: str | None = None) -> Run:
@@ -277,7 +301,8 @@ def run_of(config: DictConfig, folder: str | None = None) -> Run:
         UserError: as ``Run``.
     """
     device = config.device if "device" in config else "cpu"
-    return Run(folder or config.run, config.checkpoint, device, config.trust, config.get("ensemble", ()))
+    further = config.get("ensemble", ()), config.get("rerank", ())
+    return Run(folder or config.run, config.checkpoint, device, config.trust, *further)
 
 
 @checked
@@ -287,19 +312,20 @@ def load(
     device: str | torch.device = "cpu",
     trust: str | Sequence[str] | None = (),
     ensemble: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    rerank: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
 ) -> Run:
     """Load a run and its model.
 
     Args:
         run: its folder, or ``demo:NAME``, as for ``Run``.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
-        device: where the model goes, as of ``Run``; ``trust`` and ``ensemble`` likewise.
+        device: where the model goes, as of ``Run``; ``trust``, ``ensemble`` and ``rerank`` likewise.
 
     Raises:
         UserError: no such run, checkpoint or device, a run of another version, a tokenizer that the checkpoint was not
             trained with, or a configuration that would run code that is not triptych's.
     """
-    loaded = Run(run, checkpoint, device, trust, ensemble)
+    loaded = Run(run, checkpoint, device, trust, ensemble, rerank)
     _ = loaded.translator
     return loaded
 
