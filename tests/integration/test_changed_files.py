@@ -70,6 +70,10 @@ def test_a_report_refuses_a_log_that_has_changed_and_says_that_one_is_gone(
     metrics.unlink()
     report(run)
     assert f"{metrics} is gone: the report lacks the run's curve, and whether it converged." in caplog.messages
+    text = run / "translations" / "test.txt"
+    text.unlink()
+    report(run)
+    assert caplog.messages.count(f"{text} is gone: the report lacks what it tells by sentence.") == 1
 
 
 def test_an_edited_configuration_is_refused(run: Path) -> None:

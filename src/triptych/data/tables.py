@@ -106,7 +106,7 @@ def _warn_of_header(table: TableRows, direction: Direction) -> None:
     names = {"source", "target", "src", "tgt", *(language.lower() for language in direction)}
     words = all(re.fullmatch(r"[^\W\d][\w.-]*\w", one) for one in (src, tgt))
     sentences = sum(" " in side for pair in others for side in pair)
-    if {src.lower(), tgt.lower()} <= names or (words and sentences > len(others)):
+    if src != tgt and ({src.lower(), tgt.lower()} <= names or (words and sentences > len(others))):
         _warn_once(
             f"the first line of {table.files[0]}, '{src}' and '{tgt}', is read as a pair; if it names columns, give "
             f"data.columns=[{src},{tgt}]"

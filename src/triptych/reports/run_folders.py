@@ -18,7 +18,7 @@ from triptych.errors import UserError
 from triptych.files import RUN_FILE
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
-from triptych.runs.digests import KEY, METRICS, text_checksum
+from triptych.runs.digests import KEY, METRICS, text_checksum, text_name
 from triptych.runs.folder import FORMAT, RunFolder
 from triptych.runs.result_file import SCORE_AGAIN, TRAIN_AGAIN, read_checked
 from triptych.stored import ERRORS, DamagedFile, check_shape, read_json, read_yaml
@@ -67,7 +67,14 @@ class FolderRun(StoredRun):
 
     @property
     def change(self) -> str | None:
+        self._warn_of_missing_text()
         return super().change or self._changed_metrics()
+
+    def _warn_of_missing_text(self) -> None:
+        known, folder = (self.result or {}).get(KEY, {}), RunFolder(self.folder).translations
+        names = [f"{test_set}{end}" for test_set in self.tests for end in (".txt", ".ref.txt")]
+        if gone := [name for name in names if text_name(name) in known and not (folder / name).is_file()]:
+            logger.warning("%s is gone: the report lacks what it tells by sentence.", folder / gone[0])
 
     def _changed_metrics(self) -> str | None:
         expected, path = (self.result or {}).get(KEY, {}).get(METRICS), self.folder / METRICS

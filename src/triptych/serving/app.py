@@ -224,6 +224,10 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def refuse_malformed(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            return problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY, "The body of the request is no JSON; /docs shows what to send."
+            )
         where = ".".join(str(part) for part in first["loc"][1:]) or "The request"
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{where}: {first['msg']}; /docs shows what to send.")
 

@@ -7,7 +7,7 @@ import asyncio
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS_TO_ASK = 10.0
-"""Time from the start of a connection to the end of the headers of its first request."""
+"""Time from the start of a connection, or from the first byte of a further request, to the end of its headers."""
 MOST_CONNECTIONS = 500
 """Connections at a time, where the system allows that many."""
 OTHER_FILES = 100
@@ -22,16 +22,29 @@ class Connection(H11Protocol):
     Otherwise connections without requests would take all files that a process may open, and nobody else were answered.
     """
 
+    _deadline: asyncio.TimerHandle | None = None
+    """When the connection is closed unless the headers of a request are there."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > most_connections():
             transport.abort()
         else:
-            self.loop.call_later(SECONDS_TO_ASK, self._close_without_request)
+            self._deadline = self.loop.call_later(SECONDS_TO_ASK, self.transport.close)
 
-    def _close_without_request(self) -> None:
-        if self.cycle is None:
-            self.transport.close()
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        asks = self.cycle is not None and not self.cycle.response_complete
+        if asks and self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        elif not asks and self._deadline is None:  # the begin of a further request
+            self._deadline = self.loop.call_later(SECONDS_TO_ASK, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
 
 
 def most_connections() -> int:

@@ -111,6 +111,11 @@ def test_what_is_wrong_is_said(client: TestClient, body: Any, status: int, words
     assert words in error_of(client.post("/api/translate", json=body), status)
 
 
+def test_what_is_no_json_is_called_so(client: TestClient) -> None:
+    answer = client.post("/api/translate", content=b"{x", headers=JSON)
+    assert error_of(answer, 422) == "The body of the request is no JSON; /docs shows what to send."
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"\xff\xfe", b'{"sentence": "\xff"}', b"null", b'"a"', b"[" * 500, b'{"sentence": NaN}', b"sentence=a"],

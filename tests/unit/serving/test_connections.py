@@ -88,6 +88,24 @@ def test_connections_that_ask_for_nothing_leave_room_for_others(running: Running
         line.close()
 
 
+def test_a_further_request_that_never_ends_is_closed_too(running: Running) -> None:
+    """Behind a first request, half of another kept a connection for ever."""
+    with closing(socket.create_connection(("127.0.0.1", running.port), timeout=5)) as line:
+        keeping = ASKING.replace(b"Connection: close\r\n", b"")
+        for _ in range(2):
+            line.sendall(keeping + b"hello")
+            answered = b""
+            while not answered.endswith(b"hello"):
+                answered += line.recv(1000)
+            time.sleep(0.4)
+        line.sendall(b"POST /api HT")
+        time.sleep(0.2)
+        line.sendall(b"TP")
+        started = time.monotonic()
+        assert line.recv(1000) == b""
+        assert time.monotonic() - started < 2
+
+
 def test_a_body_that_does_not_arrive_is_refused(running: Running) -> None:
     assert b" 408 " in running.ask(ASKING + b"hel")
 
