@@ -108,9 +108,9 @@ def config_hash(
 
 
 def identifying_overrides(overrides: Sequence[str]) -> list[str]:
-    """Return the overrides that change what a run computes, without quotes around a value, which change nothing."""
+    """Return the overrides that change what a run computes, without ``++`` and quotes, which change nothing."""
     kept = [one for one in overrides if re.split(r"[./=]", one.lstrip("+~"))[0] not in (*NOT_IDENTIFYING, "hydra")]
-    return [re.sub(QUOTED_VALUE, r"\1=\3", one) for one in kept]
+    return [re.sub(QUOTED_VALUE, r"\1=\3", one.removeprefix("++")) for one in kept]
 
 
 def display_overrides(overrides: Sequence[str]) -> list[str]:

@@ -334,5 +334,7 @@ def _directions(config: DictConfig, tokenizer: Tokenizer) -> Directions:
     """Return the directions that a run was trained on, and the one that it is tested on."""
     data = OmegaConf.select(config, "data", default={})
     names = data.get("directions")
+    if names is not None and not (data.get("src") and data.get("tgt")):
+        raise UserError("data.directions of the run's config.yaml has no data.src and data.tgt; put the file back.")
     src, tgt = tokenizer.languages if names is None else (data.src, data.tgt)
     return Directions.of(names, src, tgt, data.get("pivot"))

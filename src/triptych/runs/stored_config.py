@@ -20,7 +20,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from triptych.config import run_values
 from triptych.config.conf_folder import conf_dir
+from triptych.config.schema import Train
 from triptych.config.search_path import yaml_files
+from triptych.config.types import check_types
 from triptych.data import checked_text
 from triptych.errors import UserError, one_line
 from triptych.runs.digests import PUT_BACK, require_same_training
@@ -34,6 +36,8 @@ BUILT = ("model", "data", "search", "metric")
 
 TARGET = "_target_"
 """Key whose value says what is built."""
+EDGES = ("length_edges", "frequency_edges")
+"""Further keys that a command on a run reads."""
 FETCHED = {"data": ("url", "path", "revision", "recipe"), "metric": ("model",)}
 """By group, the keys whose values say what is fetched: text, or a metric's model, which may hold code."""
 
@@ -72,8 +76,27 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
     require_same_training(folder)
     if missing := [group for group in BUILT if not isinstance(config.get(group), DictConfig)]:
         raise DamagedFile(folder.config, f"it has no section {missing[0]}", PUT_BACK)
+    _check_values(folder, config.search, "search")
+    try:
+        check_types(OmegaConf.masked_copy(config, [key for key in EDGES if key in config]), schema=Train)
+    except UserError as error:
+        raise DamagedFile(folder.config, error, PUT_BACK) from error
     OmegaConf.set_readonly(config, True)
     return config
+
+
+def _check_values(folder: RunFolder, section: DictConfig, group: str) -> None:
+    """Check the values of a section that is about to be built.
+
+    Raises:
+        DamagedFile: one does not fit.
+    """
+    try:
+        if section.get("_partial_"):
+            raise UserError(f"{group}._partial_ leaves it unbuilt")
+        check_types(section, f"{group}.")
+    except UserError as error:
+        raise DamagedFile(folder.config, error, PUT_BACK) from error
 
 
 def _references(parent: DictConfig | ListConfig, name: str | int, key: str) -> Iterator[str]:
@@ -96,6 +119,8 @@ def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str
     known = {target for file in files for _, target in values_in(file, group, TARGET)}
     for key, target in values_in(part, group, TARGET):
         if target not in known and not any(f"{target}.".startswith(f"{package}.") for package in trust):
+            if target.startswith("triptych."):
+                raise DamagedFile(folder.config, f"{key}={target} is nothing that {group} can be", PUT_BACK)
             raise UserError(
                 f"run={folder.path} would run code that is not triptych's: {key}={target}. If you trust it, add "
                 f"trust={target.split('.')[0]}."
@@ -120,6 +145,7 @@ def data_to_read(folder: RunFolder, data: DictConfig, trust: str | Sequence[str]
     """
     if trust is None:
         return data
+    _check_values(folder, data, "data")
     files = [yaml.safe_load(text) for text in yaml_files("data")]
     packages = [trust] if isinstance(trust, str) else trust
     _require_known_values(folder, "data", OmegaConf.to_container(data), packages, files)

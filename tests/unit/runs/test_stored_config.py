@@ -12,6 +12,7 @@ from triptych.config.search_path import with_own_folders
 from triptych.errors import UserError
 from triptych.runs.folder import RunFolder
 from triptych.runs.stored_config import read_config
+from triptych.stored import DamagedFile
 
 
 def stored(folder: Path, *overrides: str, **changed: object) -> RunFolder:
@@ -19,7 +20,7 @@ def stored(folder: Path, *overrides: str, **changed: object) -> RunFolder:
     config = OmegaConf.to_container(compose_train(*overrides), resolve=True)
     found = OmegaConf.create(config)
     for key, value in changed.items():
-        OmegaConf.update(found, key.replace("__", "."), value, merge=False, force_add=True)
+        OmegaConf.update(found, key.replace("__", ".", 1), value, merge=False, force_add=True)
     folder.mkdir(exist_ok=True)
     OmegaConf.save(found, folder / "config.yaml")
     return RunFolder(folder)
@@ -39,7 +40,6 @@ def test_every_model_of_triptych_is_known(model: str, tmp_path: Path) -> None:
         ("data__dir", {"_target_": "pathlib.Path.write_text", "self": "x", "data": "y"}),
         ("search__beam_size", {"_target_": "torch.load", "f": "x"}),
         ("metric__bleu", {"_target_": "builtins.eval", "_args_": ["1"]}),
-        ("model", {"_target_": "triptych.files.replacing", "path": "x"}),
     ],
 )
 def test_a_planted_target_is_refused_by_name(key: str, planted: object, tmp_path: Path) -> None:
@@ -47,6 +47,22 @@ def test_a_planted_target_is_refused_by_name(key: str, planted: object, tmp_path
     with pytest.raises(UserError, match=r"would run code that is not triptych's: [\w.\[\]]*_target_=") as refused:
         read_config(folder)
     assert "add trust=" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "planted", "said"),
+    [
+        ("model", {"_target_": "triptych.files.replacing", "path": "x"}, "is nothing that model can be"),
+        ("search___partial_", True, "search._partial_ leaves it unbuilt"),
+        ("search__beam_size", "wide", "search.beam_size=wide must be an integer"),
+        ("length_edges", "abc", "length_edges=abc must be a list"),
+        ("frequency_edges", ["a"], r"frequency_edges\[0\]=a must be an integer"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_damage(key: str, planted: object, said: str, tmp_path: Path) -> None:
+    """The command ended in the middle of its work, with an error of Python's."""
+    with pytest.raises(DamagedFile, match=said):
+        read_config(stored(tmp_path, **{key: planted}))
 
 
 def test_what_the_user_names_is_built(tmp_path: Path) -> None:
