@@ -46,7 +46,8 @@ Sentences = Annotated[int, Range(1, 10_000_000)]
 """Sentence pairs of a split that is generated in memory."""
 Pieces = Annotated[int, Range(1, 10_000_000)]
 Seed = Annotated[int, Range(0, 2**32 - 1)]
-Beam = Annotated[int, Range(1, 10_000)]
+LARGEST_BEAM = 10_000
+Beam = Annotated[int, Range(1, LARGEST_BEAM)]
 Length = Annotated[int, Range(0, 100_000)]
 """Amount of a translation."""
 Factor = Annotated[float, Range(0, 100)]

@@ -73,7 +73,7 @@ def test_a_report_refuses_a_log_that_has_changed_and_says_that_one_is_gone(
     text = run / "translations" / "test.txt"
     text.unlink()
     report(run)
-    assert caplog.messages.count(f"{text} is gone: the report lacks what it tells by sentence.") == 1
+    assert caplog.messages.count(f"{text} is gone: the report lacks what follows from it.") == 1
 
 
 def test_an_edited_configuration_is_refused(run: Path) -> None:

@@ -107,10 +107,7 @@ def _explain_config(error: BaseException, command: str, overrides: Sequence[str]
         key, equals, _ = given.partition("=")
         if named and not equals:
             return f"{given} has no =; {word_alone(given, command, config_folders())}"
-        return (
-            f"{given} cannot be read ({one_line(said)}); put a value with such characters into two "
-            f"pairs of quotes: '{key}=\"…\"'."
-        )
+        return f"{given} cannot be read; put a value with such characters into two pairs of quotes: '{key}=\"…\"'."
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is no configuration key{_suggestion(found[1], command, overrides) or '.'}"
     if found := re.search(r"Could not (?:find|load) 'hydra/launcher/([^']+)'", text):

@@ -21,7 +21,7 @@ from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.choices import EXACT, FIRST, TUNED
 from triptych.errors import UserError
-from triptych.ranges import Beam, Factor, Length
+from triptych.ranges import LARGEST_BEAM, Beam, Factor, Length
 
 Candidates = tuple[Tensor, Tensor, Tensor]
 """Log-probability, index of the hypothesis continued, and token added, of each candidate of a step: (A, C) each."""
@@ -283,8 +283,8 @@ def evaluation_mode(model: nn.Module) -> Iterator[None]:
 
 
 def _require_beam(beam_size: int, n_best: int) -> None:
-    valid_size = isinstance(beam_size, int) and beam_size >= 1
-    _require("beam_size", beam_size, valid_size, "an integer of at least 1")
+    valid_size = isinstance(beam_size, int) and 1 <= beam_size <= LARGEST_BEAM
+    _require("beam_size", beam_size, valid_size, f"an integer from 1 to {LARGEST_BEAM:,}")
     valid_n_best = isinstance(n_best, int) and 1 <= n_best <= beam_size
     _require("n_best", n_best, valid_n_best, f"an integer from 1 to search.beam_size={beam_size}")
 

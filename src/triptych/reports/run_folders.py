@@ -18,16 +18,14 @@ from triptych.errors import UserError
 from triptych.files import RUN_FILE
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.stored_run import StoredRun, TranslatedText
-from triptych.runs.digests import KEY, METRICS, text_checksum, text_name
-from triptych.runs.folder import FORMAT, RunFolder
-from triptych.runs.result_file import SCORE_AGAIN, TRAIN_AGAIN, read_checked
+from triptych.runs.digests import KEY, METRICS, PUT_BACK, text_checksum, text_name
+from triptych.runs.folder import FORMAT, WITHOUT_RECORD, RunFolder
+from triptych.runs.result_file import SCORE_AGAIN, read_checked
 from triptych.stored import ERRORS, DamagedFile, check_shape, read_json, read_yaml
 
 logger = logging.getLogger(__name__)
 
 
-WITHOUT_RECORD = "0.1."
-"""How the versions begin whose runs had no run.json."""
 SENTENCE_SCORES = ("nats",)
 """Figures of each sentence: ``translations/<test set>.<name>.txt`` has one a line."""
 
@@ -72,9 +70,10 @@ class FolderRun(StoredRun):
 
     def _warn_of_missing_text(self) -> None:
         known, folder = (self.result or {}).get(KEY, {}), RunFolder(self.folder).translations
-        names = [f"{test_set}{end}" for test_set in self.tests for end in (".txt", ".ref.txt")]
+        ends = (".txt", ".ref.txt", ".src.txt", ".nats.txt")
+        names = [f"{test_set}{end}" for test_set in self.tests for end in ends]
         if gone := [name for name in names if text_name(name) in known and not (folder / name).is_file()]:
-            logger.warning("%s is gone: the report lacks what it tells by sentence.", folder / gone[0])
+            logger.warning("%s is gone: the report lacks what follows from it.", folder / gone[0])
 
     def _changed_metrics(self) -> str | None:
         expected, path = (self.result or {}).get(KEY, {}).get(METRICS), self.folder / METRICS
@@ -171,12 +170,12 @@ def visible_folders(folder: Path) -> Iterator[Path]:
 
 
 def _read_run(home: Path, root: Path) -> FolderRun:
-    started = read_json(home / RUN_FILE, dict[str, Any], TRAIN_AGAIN) if (home / RUN_FILE).exists() else None
+    started = read_json(home / RUN_FILE, dict[str, Any], PUT_BACK) if (home / RUN_FILE).exists() else None
     result = read_checked(path, SCORE_AGAIN) if (path := home / "result.json").exists() else None
     if started is None or started.get("format") != FORMAT:
         version = (started or result or {}).get("version")
         if started is not None and version == triptych.__version__:
-            raise DamagedFile(home / RUN_FILE, "it does not say its format", TRAIN_AGAIN)
+            raise DamagedFile(home / RUN_FILE, "it does not say its format", PUT_BACK)
         if started is None and version and not version.startswith(WITHOUT_RECORD):
             raise UserError(
                 f"{home} has lost its {RUN_FILE}; put it back, or delete the folder and train the run again."
@@ -189,7 +188,7 @@ def _read_run(home: Path, root: Path) -> FolderRun:
     return FolderRun(
         id=home.resolve().name if home == root else home.relative_to(root).as_posix(),
         label=str(started.get("label") or ""),
-        given_overrides=tuple(read_json(home / RUN_FILE, _Started, TRAIN_AGAIN).get("overrides") or ()),
+        given_overrides=tuple(read_json(home / RUN_FILE, _Started, PUT_BACK).get("overrides") or ()),
         config=_read_config(home / "config.yaml"),
         result=result,
         folder=home,
@@ -204,7 +203,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (*ERRORS, yaml.YAMLError) as error:
-        raise DamagedFile(path, error, TRAIN_AGAIN) from error
+        raise DamagedFile(path, error, PUT_BACK) from error
     return dict(content)
 
 
@@ -213,7 +212,7 @@ def _read_lines(path: Path) -> list[str]:
         with path.open(encoding="utf-8", newline="\n") as file:
             return file.read().removesuffix("\n").split("\n")
     except ERRORS as error:
-        raise DamagedFile(path, error, TRAIN_AGAIN) from error
+        raise DamagedFile(path, error, PUT_BACK) from error
 
 
 def trained_runs(rows: Sequence[ArmRow]) -> list[FolderRun]:

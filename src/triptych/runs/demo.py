@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from triptych.errors import UserError
+from triptych.errors import UserError, one_line
 
 FOLDER = Path(__file__).parents[1] / "demo"
 PREFIX = "demo:"
@@ -31,10 +31,15 @@ def locate_run(run: str | PathLike[str]) -> Path:
     """Return the folder of a run that is named by its folder, or by ``demo:NAME``.
 
     Raises:
-        UserError: there is no demo run of this name.
+        UserError: there is no demo run of this name, or no folder can have it.
     """
     if not str(run).startswith(PREFIX):
-        return Path(run).expanduser()
+        folder = Path(run).expanduser()
+        try:
+            folder.exists()
+        except (OSError, ValueError) as error:  # a name that is too long, or has a null byte
+            raise UserError(f"run={one_line(run)} can be no folder ({one_line(error)}); give that of a run.") from error
+        return folder
     name = str(run).removeprefix(PREFIX)
     if name not in demo_names():
         raise UserError(f"run={run} is unknown; choose one of {', '.join(PREFIX + name for name in demo_names())}.")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Version of the files in a run's folder. Format 1 (triptych 0.1) had no run.json."""
+WITHOUT_RECORD = "0.1"
+"""How the versions begin whose runs had no run.json."""
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 """Names of the checkpoints that training goes on from: the newest, and the one before it, kept while a run trains."""
 
@@ -136,8 +138,11 @@ def read_record(folder: RunFolder) -> RunRecord:
     if not folder.record.exists():
         if not folder.config.exists():
             raise UserError(_no_run(folder.path))
+        version = _version_of(folder)
+        if not version.startswith(WITHOUT_RECORD):
+            raise UserError(f"run={folder.path} has lost its {RUN_FILE}; put it back, or train the run again.")
         raise UserError(
-            f"run={folder.path} was made by triptych {_version_of(folder)}, whose runs this version cannot load; use "
+            f"run={folder.path} was made by triptych {version}, whose runs this version cannot load; use "
             "that version for it, or train it again."
         )
     stored = read_json(folder.record, dict[str, Any], RECORD_REMEDY)

@@ -24,7 +24,7 @@ from triptych.config.schema import Train
 from triptych.config.search_path import yaml_files
 from triptych.config.types import check_types
 from triptych.data import checked_text
-from triptych.errors import UserError, one_line
+from triptych.errors import UserError
 from triptych.runs.digests import PUT_BACK, require_same_training
 from triptych.runs.folder import RunFolder
 from triptych.stored import ERRORS, DamagedFile, read_yaml
@@ -59,7 +59,7 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
         read_yaml(folder.config)
         config = OmegaConf.load(folder.config)
     except (*ERRORS, yaml.YAMLError, OmegaConfBaseException) as error:
-        raise UserError(f"{folder.config} cannot be read ({one_line(error)}); put the file of the run back.") from error
+        raise DamagedFile(folder.config, error, PUT_BACK) from error
     if not isinstance(config, DictConfig) or "model" not in config:
         raise UserError(f"{folder.config} is no configuration of a run; put the file of the run back.")
     if trust is not None:
@@ -92,8 +92,8 @@ def _check_values(folder: RunFolder, section: DictConfig, group: str) -> None:
         DamagedFile: one does not fit.
     """
     try:
-        if section.get("_partial_"):
-            raise UserError(f"{group}._partial_ leaves it unbuilt")
+        if given := next((flag for flag in ("_partial_", "_args_") if flag in section), None):
+            raise UserError(f"{group}.{given} is nothing that a run has")
         check_types(section, f"{group}.")
     except UserError as error:
         raise DamagedFile(folder.config, error, PUT_BACK) from error

@@ -41,6 +41,9 @@ class Connection(H11Protocol):
         elif not asks and self._deadline is None:  # the begin of a further request
             self._deadline = self.loop.call_later(SECONDS_TO_ASK, self.transport.close)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: the request is answered as one without an upgrade."""
+
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()

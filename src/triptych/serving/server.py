@@ -48,6 +48,7 @@ def serve(app: ASGIApp, runs: Sequence[ServedRun], listening: socket.socket) -> 
     config = uvicorn.Config(
         app,
         http=Connection,
+        ws="none",
         backlog=ACCEPTED_AT_ONCE,
         log_config=None,
         access_log=False,

@@ -27,7 +27,8 @@ def late_overrides(folder: RunFolder, run_config: RunConfig) -> list[str]:
     """
     try:
         stored, config = read_config(folder, None), run_config.config
-    except UserError:  # a damaged file, which costs no more than this
+    except UserError as error:  # the run is finished all the same
+        logger.warning("%s", error)
         return []
     late = []
     for section in (LOGGER, STUDY):

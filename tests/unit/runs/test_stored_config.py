@@ -53,7 +53,7 @@ def test_a_planted_target_is_refused_by_name(key: str, planted: object, tmp_path
     ("key", "planted", "said"),
     [
         ("model", {"_target_": "triptych.files.replacing", "path": "x"}, "is nothing that model can be"),
-        ("search___partial_", True, "search._partial_ leaves it unbuilt"),
+        ("search___partial_", True, "search._partial_ is nothing that a run has"),
         ("search__beam_size", "wide", "search.beam_size=wide must be an integer"),
         ("length_edges", "abc", "length_edges=abc must be a list"),
         ("frequency_edges", ["a"], r"frequency_edges\[0\]=a must be an integer"),
