@@ -75,9 +75,14 @@ class EqualComparisons:
 
     @cached_property
     def unmeasured(self) -> list[str]:
-        """The labels of the arms that have runs and no speed."""
+        """The arms that have runs and no speed."""
         known = self.speeds.arms if self.speeds else {}
-        return [self.rows[arm].label for arm in self.arms if arm not in known and self.rows[arm].finished]
+        return [arm for arm in self.arms if arm not in known and self.rows[arm].finished]
+
+    @property
+    def has_seconds(self) -> bool:
+        """Whether there are arms to compare at equal seconds."""
+        return len([arm for arm in self.arms if self._is_run(arm) and arm not in self.unmeasured]) > 1
 
     @cached_property
     def readings(self) -> list[ArmsRead]:
@@ -87,8 +92,9 @@ class EqualComparisons:
             if meaning == PARAMETERS:
                 reading = read_ends(NAMES[meaning], {arm: self._courses(arm) for arm in self.arms})
                 found.append(ArmsRead(reading.meanings, reading.arms, excluded=self._unequal_sizes()))
-            elif meaning != SECONDS or not self.unmeasured:
-                courses = {arm: self._courses(arm) for arm in self.arms}
+            elif meaning != SECONDS or self.has_seconds:
+                unmeasured = self.unmeasured if meaning == SECONDS else []
+                courses = {arm: [] if arm in unmeasured else self._courses(arm) for arm in self.arms}
                 reading = read_equal(meaning, courses)
                 found.append(ArmsRead((NAMES[meaning],), reading.arms, reading.amount))
         for name, stand_ins in self.study.stand_ins.items():

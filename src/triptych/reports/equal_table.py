@@ -162,13 +162,13 @@ def _amounts(compared: EqualComparisons) -> list[str]:
 
 def _seconds(compared: EqualComparisons) -> str:
     """Return where seconds come from, or why there are none."""
-    if compared.speeds and not compared.unmeasured:
-        return f"Seconds: tokens divided by the speed of each arm, measured alone ({compared.speeds})."
-    whose = f"that of {', '.join(compared.unmeasured)}" if compared.speeds else "the speed of each arm"
-    return (
-        f"Nothing is compared at equal {NAMES[SECONDS]}: {whose} was not measured alone. `triptych forecast … "
-        f"--measure 60 --speeds FOLDER/{SPEEDS_FILE}` measures them."
-    )
+    missing = f"that of {', '.join(_label(compared, arm) for arm in compared.unmeasured)}"
+    whose = missing if compared.speeds else "the speed of each arm"
+    remedy = f"was not measured alone. `triptych forecast … --measure 60 --speeds FOLDER/{SPEEDS_FILE}` measures them."
+    if not compared.has_seconds:
+        return f"Nothing is compared at equal {NAMES[SECONDS]}: {whose} {remedy}"
+    known = f"Seconds: tokens divided by the speed of each arm, measured alone ({compared.speeds})."
+    return f"{known} But {missing} {remedy}" if compared.unmeasured else known
 
 
 def _label(compared: EqualComparisons, arm: str) -> str:

@@ -111,7 +111,12 @@ def test_seconds_come_from_speeds_that_were_measured_alone(tmp_path: Path) -> No
     write_speeds(root, base=1000.0)
     assert "equal seconds" not in by_pair(report(root)), "one arm has no speed"
     assert any("that of B1 was not measured alone" in note for note in equal_table(report(root)).notes)
+    add_seeds(root, "C1", DEAR, 2e15)
     write_speeds(root, base=4000.0, B1=1000.0)
+    made = report(root)
+    assert by_pair(made).loc["C1 against base", "equal seconds"] == "not measured"
+    assert any("steps each). But that of C1 was not measured alone." in n for n in equal_table(made).notes)
+    write_speeds(root, base=4000.0, B1=1000.0, C1=1000.0)
     made = report(root)
     # 7M tokens take the cheap arm 1,750 seconds, and the dear one 7,000.
     assert by_pair(made).loc["B1 against base", "equal seconds"].startswith("worse +1.500 [")
