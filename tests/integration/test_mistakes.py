@@ -142,7 +142,8 @@ def test_training_refuses(
     where = [f"data.dir={files}"] if "data=text" in arguments else []
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # on a busy machine it would be said how many threads there are
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke", "cache=cache", *arguments, *where])
+    cache = [] if any(one.startswith("cache=") for one in arguments) else ["cache=cache"]
+    monkeypatch.setattr("sys.argv", ["triptych", "train", "scale=smoke", *cache, *arguments, *where])
     status, said = cli.main(), capsys.readouterr().err
     assert status == 2
     assert said.startswith("triptych: ")
@@ -272,6 +273,13 @@ def test_too_many_open_files_are_what_is_said() -> None:
     error.__context__ = OSError(errno.EMFILE, "Too many open files", "x")
     said = "too many files are open; allow more (ulimit -n 4096), or lower strategy.workers and jobs."
     assert explain(error) == explain(error.__context__) == said
+
+
+def test_a_key_that_is_given_twice_is_pointed_out(tmp_path: Path) -> None:
+    words = ["translate", "run=demo:transformer", "search=beam", "search.beam_size=2", "search=greedy"]
+    done = triptych(*words, cwd=tmp_path, stdin="The cat.\n")
+    assert done.returncode == 0
+    assert done.stderr == "triptych: search is given more than once, and the last counts: search=greedy.\n"
 
 
 def test_an_empty_output_is_no_folder(tmp_path: Path) -> None:

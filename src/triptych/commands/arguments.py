@@ -10,11 +10,10 @@ from contextlib import contextmanager
 import hydra
 from omegaconf import DictConfig
 
-from triptych.commands.printing import print_fitted
 from triptych.config import schema
 from triptych.config.composition import MULTIRUN, arms_of, compose_command, quoted, register_settings_of
 from triptych.config.explanations import explain, explained
-from triptych.config.hints import instead_of_option
+from triptych.config.hints import given_twice, instead_of_option
 from triptych.config.keys import CONFIG
 from triptych.config.search_path import conf_dir, with_own_folders
 from triptych.errors import UserError
@@ -35,10 +34,8 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
     for one in rest:
         if one.startswith("-") and one not in MULTIRUN:
             raise UserError(f"{one} is no option of {command}; {instead_of_option(one)}")
-    keys = [one.partition("=")[0] for one in rest if "=" in one]
-    for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
-        last = next(one for one in reversed(rest) if one.startswith(f"{key}="))
-        print_fitted(f"triptych: {key} is given {keys.count(key)} times; the last, {last}, counts.", sys.stderr)
+    for sentence in given_twice(rest):
+        print(f"triptych: {sentence}", file=sys.stderr)
     configured = CONFIG.get(command, command)
     with explained(configured, [one for one in rest if one not in MULTIRUN]), with_own_folders(folders, rest):
         yield rest

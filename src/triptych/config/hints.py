@@ -150,6 +150,17 @@ OPTIONS: dict[str, str] = {
 """What to give in the place of options of Hydra that triptych does not have."""
 
 
+def given_twice(overrides: Sequence[str]) -> list[str]:
+    """Return a sentence for each key that overrides set more than once, since only the last one counts."""
+    values = dict(one.split("=", 1) for one in overrides if "=" in one)
+    keys = [one.partition("=")[0] for one in overrides if "=" in one]
+    return [
+        f"{key} is given more than once, and the last counts: {key}={values[key]}."
+        for key in values
+        if keys.count(key) > 1
+    ]
+
+
 def instead_of_option(given: str) -> str:
     """Return what to give instead of an option that there is not, as the end of a sentence."""
     option = given.partition("=")[0]

@@ -383,7 +383,7 @@ def test_a_diverged_model_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"beam_size": 0}, r"search\.beam_size=0 .* at least 1"),
+        ({"beam_size": 0}, r"search\.beam_size=0 .* from 1 to 10,000"),
         ({"beam_size": 2.5}, r"search\.beam_size=2\.5"),
         ({"n_best": 5}, r"search\.n_best=5 .* search\.beam_size=4"),
         ({"n_best": 0}, r"search\.n_best=0"),
