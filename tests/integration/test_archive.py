@@ -144,6 +144,26 @@ def test_every_run_of_an_archive_leads_to_its_line(archive: Path) -> None:
         assert str(archive.parent) not in path.read_text()
 
 
+def test_runs_are_added_to_an_archive(sweep: Path, archive: Path) -> None:
+    """As those that were trained later, or elsewhere; the archive is that of all runs kept at once."""
+    once = {name: (archive / name).read_bytes() for name in files_in(archive)}
+    parts = [sweep.parent / part for part in ("first", "second")]
+    for part, others, arms in zip(parts, ("B1-*", "base-*"), ("00[456]*", "00[123]*"), strict=True):
+        shutil.copytree(sweep, part)
+        for run in part.glob(others):
+            shutil.rmtree(run)
+        for arm in (part / "arms").glob(arms):
+            arm.unlink()
+    joined = sweep.parent / "joined"
+    with pytest.raises(UserError, match="--add goes with --keep ARCHIVE"):
+        main([str(parts[0]), "--add"])
+    for part in parts:
+        main([str(part), "--keep", str(joined), "--add"])
+        main([str(part), "--keep", str(joined), "--add"])
+    for name in ("archive.json", "runs.jsonl", "curves.csv", "report.csv"):
+        assert (joined / name).read_bytes() == once[name], name
+
+
 def test_an_archive_replaces_an_archive_alone(sweep: Path, archive: Path) -> None:
     (archive / "runs.jsonl").write_text((archive / "runs.jsonl").read_text().split("\n")[0] + "\n")
     main([str(sweep), "--keep", str(archive)])
@@ -158,7 +178,7 @@ def test_an_archive_replaces_an_archive_alone(sweep: Path, archive: Path) -> Non
     fewer = sweep.parent / "fewer"
     shutil.copytree(sweep, fewer)
     shutil.rmtree(fewer / "B1-00000002")
-    with pytest.raises(UserError, match=r"kept holds a run that .*fewer does not have \(B1-00000002\); delete it"):
+    with pytest.raises(UserError, match=r"kept holds a run that .*fewer does not have \(B1-00000002\); keep it"):
         main([str(fewer), "--keep", str(archive)])
     assert {name: (archive / name).read_bytes() for name in files_in(archive)} == before
     project = sweep.parent / "project"

@@ -30,6 +30,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("folder", type=Path, nargs="+", help="folders of runs, archives of runs, or experiments/STUDY")
     kept = "write everything that the report needs (no weights) to this folder, and report that"
     parser.add_argument("--keep", type=Path, metavar="ARCHIVE", help=kept)
+    parser.add_argument("--add", action="store_true", help="with --keep: beside the runs that the archive has already")
     parser.add_argument("--all", action="store_true", help="print every table and column that report.md has")
     parser.add_argument("--methods", action="store_true", help="print a paragraph on methods for a paper, and no table")
     parser.add_argument("--unequal", action="store_true", help="allow arms that were trained on different tokens")
@@ -37,8 +38,10 @@ def main(argv: list[str]) -> int:
     console = Console()
     if arguments.keep and len(arguments.folder) > 1:
         raise UserError("--keep writes the archive of one report; report the folders one by one.")
+    if arguments.add and not arguments.keep:
+        raise UserError("--add goes with --keep ARCHIVE, whose runs stay; give that too.")
     for folder, archive in [found for one in arguments.folder for found in find_folders(one, arguments.keep)]:
-        report = build(folder, archive, unequal=arguments.unequal)
+        report = build(folder, archive, unequal=arguments.unequal, add=arguments.add)
         if arguments.methods:
             console.print(report.methods, soft_wrap=True, markup=False, highlight=False)
         else:

@@ -54,7 +54,8 @@ def write_archive(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], 
         kept = Archive(home).runs if is_archive(home) else []
         if others := {run.id for run in kept} - {run.id for run in runs}:
             raise UserError(
-                f"{home} holds a run that {folder} does not have ({min(others)}); delete it, or give another folder."
+                f"{home} holds a run that {folder} does not have ({min(others)}); keep it too with "
+                "--add, delete it, or give another folder."
             )
     ordered = _in_order(arms, runs)
     with replacing(theirs) as beside:  # where a link leads

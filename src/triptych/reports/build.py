@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from triptych.errors import UserError
+from triptych.reports.archive import Archive, is_archive
 from triptych.reports.archive_writer import write_archive
 from triptych.reports.arm_rows import build_rows
 from triptych.reports.comparability import refuse_mixtures, refuse_tampered, refuse_unequal_tokens
@@ -56,19 +57,30 @@ def find_folders(folder: Path, keep: Path | None = None) -> list[tuple[Path, Pat
     return [(folder, keep)]
 
 
-def build(folder: Path, keep: Path | None = None, *, unequal: bool = False) -> Report:
+def build(folder: Path, keep: Path | None = None, *, unequal: bool = False, add: bool = False) -> Report:
     """Build the report of one folder, or, with ``keep``, write its archive and build the report of that.
+
+    With ``add``, the archive's other runs and arms stay, and come first.
 
     Raises:
         UserError: as ``report``.
     """
     random_seed()  # refuses a bad seed before anything is written
     arms, runs = find_arms(folder), find_runs(folder)
+    if add and keep is not None and is_archive(keep):
+        arms, runs = _beside(Archive(keep), arms, runs)
     built = _build(folder, arms, runs, unequal)
     if keep is None:
         return built
     write_archive(folder, arms, runs, keep)
     return _build(keep, find_arms(keep), find_runs(keep), unequal)
+
+
+def _beside(kept: Archive, arms: list[Arm], runs: list[StoredRun]) -> tuple[list[Arm], list[StoredRun]]:
+    """Return the arms and runs of an archive that are not among these, and these."""
+    ours, planned = {run.id for run in runs}, {arm.overrides for arm in arms}
+    others = [run for run in kept.runs if run.id not in ours]
+    return [*(arm for arm in kept.arms if arm.overrides not in planned), *arms], [*others, *runs]
 
 
 def _build(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], unequal: bool) -> Report:
