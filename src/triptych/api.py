@@ -158,8 +158,8 @@ def evaluate(
     from triptych.evaluation.text import evaluate_files
 
     files = {"input": input, "reference": reference, "hypothesis": hypothesis}
-    for key in ("split", *files):
-        if {"split": split, **files}[key] is not None and any(one.startswith(f"{key}=") for one in overrides):
+    for key, value in {"split": split, **files}.items():
+        if value is not None and any(one.startswith(f"{key}=") for one in overrides):
             raise UserError(f"{key} is given twice, by name and as an override; give it once.")
     with _configured("evaluate", run, [*([f"split={split}"] if split else []), *overrides], files) as (config, trained):
         if config.split is None:

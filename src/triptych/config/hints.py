@@ -1,4 +1,4 @@
-"""Words that people try as keys because other programs call them so, and what they are called here."""
+"""What people type as keys because other programs call them so, or twice, and what is said of it."""
 
 from __future__ import annotations
 

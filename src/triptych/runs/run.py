@@ -173,8 +173,6 @@ class Run:
             )
         configured = self.config.model
         require_same_training(self.files, path)
-        if "_args_" in configured or "_partial_" in configured:
-            raise UserError("model of the run's config.yaml has _args_ or _partial_, as no run has; put the file back.")
         check_types(configured, "model.")  # a class of the user's that is not importable here is named
         model = instantiate(configured, vocabulary=tokenizer.vocabulary)
         checkpoints.load_weights(model, path)

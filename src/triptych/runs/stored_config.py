@@ -76,6 +76,9 @@ def read_config(folder: RunFolder, trust: str | Sequence[str] | None = ()) -> Di
     require_same_training(folder)
     if missing := [group for group in BUILT if not isinstance(config.get(group), DictConfig)]:
         raise DamagedFile(folder.config, f"it has no section {missing[0]}", PUT_BACK)
+    flags = [f"{group}.{flag}" for group in BUILT for flag in ("_partial_", "_args_") if flag in config[group]]
+    if flags:
+        raise DamagedFile(folder.config, f"{flags[0]} is nothing that a run has", PUT_BACK)
     _check_values(folder, config.search, "search")
     try:
         check_types(OmegaConf.masked_copy(config, [key for key in EDGES if key in config]), schema=Train)
@@ -92,8 +95,6 @@ def _check_values(folder: RunFolder, section: DictConfig, group: str) -> None:
         DamagedFile: one does not fit.
     """
     try:
-        if given := next((flag for flag in ("_partial_", "_args_") if flag in section), None):
-            raise UserError(f"{group}.{given} is nothing that a run has")
         check_types(section, f"{group}.")
     except UserError as error:
         raise DamagedFile(folder.config, error, PUT_BACK) from error
