@@ -14,7 +14,7 @@ from triptych.runs.demo import PREFIX, demo_names
 SHELLS = ("bash", "zsh")
 FLAGS = {
     "forecast": ("--device", "--measure", "--speeds", "--pairs", "--price"),
-    "report": ("--all", "--keep", "--methods", "--unequal"),
+    "report": ("--add", "--all", "--keep", "--methods", "--unequal"),
 }
 """Options of the commands that have some of their own."""
 FOLDERS = ("--config-dir", "-cd", "--keep", "--speeds")
