@@ -66,7 +66,7 @@ def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_options_of_each_command() -> None:
     forecast = ["--device", "--measure", "--speeds", "--pairs", "--price", "-m", "--config-dir", "--help"]
-    assert offered("report --") == ["--all", "--keep", "--methods", "--unequal", "--help"]
+    assert offered("report --") == ["--add", "--all", "--keep", "--methods", "--unequal", "--help"]
     assert offered("forecast -") == forecast
     assert offered("train --c") == offered("translate --c") == ["--config-dir"]
     assert offered("list --") == ["--help"]
