@@ -94,7 +94,8 @@ class TranslationModule(lightning.LightningModule):
     def configure_model(self) -> None:
         """Shard the model, if the strategy does. Lightning calls this once the processes know each other."""
         if isinstance(self.trainer.strategy, ModelParallelStrategy) and self._sharded is None:
-            self._sharded = ShardedModel(self.model, self.trainer.strategy.device_mesh["data_parallel"])
+            dtype = torch.bfloat16 if self.trainer.precision == "bf16-mixed" else torch.float32
+            self._sharded = ShardedModel(self.model, self.trainer.strategy.device_mesh["data_parallel"], dtype)
 
     def whole_model(self) -> TranslationModel:
         """Return the model, or a copy that is not sharded. Collective: every rank must call it."""

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from lightning.pytorch.strategies import ModelParallelStrategy
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 
 from triptych.contract.model import TranslationModel
@@ -36,16 +36,19 @@ class ShardedModel:
     Args:
         model: whose parameters become shards, in place.
         mesh: the devices.
+        dtype: of the gathered weights, and so of the vectors that go from layer to layer. The shards, the sums of their
+            gradients over devices and the optimizer keep the dtype of the model.
     """
 
-    def __init__(self, model: TranslationModel, mesh: DeviceMesh) -> None:
+    def __init__(self, model: TranslationModel, mesh: DeviceMesh, dtype: torch.dtype) -> None:
         # FSDP2 forbids copies of a model that it has sharded, so this one, without memory, is made before.
         without_memory = {id(p): nn.Parameter(p.to("meta"), requires_grad=False) for p in model.parameters()}
         self._empty = copy.deepcopy(model, dict(without_memory))
         self._model = model
+        policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=next(model.parameters()).dtype)
         for layer in model.stacked_layers():
-            fully_shard(layer, mesh=mesh)
-        fully_shard(model, mesh=mesh, reshard_after_forward=False)
+            fully_shard(layer, mesh=mesh, mp_policy=policy)
+        fully_shard(model, mesh=mesh, mp_policy=policy, reshard_after_forward=False)
 
     def whole(self) -> TranslationModel:
         """Return a copy of the model as it is now, not sharded, in eval mode. Collective: every rank must call it."""
