@@ -12,7 +12,6 @@ from urllib.parse import unquote
 
 import pytest
 from conftest import ROOT, triptych
-from conftest import triptych_process as command_line
 from page_commands import blocks, commands, run_command, write_inputs
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,10 +36,11 @@ def test_readme_is_short() -> None:
 
 
 def test_readme_commands_run(folder: Path) -> None:
+    """The commands in this process, where most time of such small trainings would go into importing libraries."""
     found = commands(README)
     assert [words[1] for words in found] == ["train", "report", "train", "translate", "attend", "evaluate", "report"]
     for words in found:
-        run_command(words, folder, command_line)
+        run_command(words, folder, triptych)
     assert (folder / "runs" / "compare" / "report.html").exists()
     assert len((folder / "output.de").read_text(encoding="utf-8").splitlines()) == 2
     for script in blocks(README, "python"):
@@ -51,7 +51,6 @@ def test_readme_commands_run(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["quickstart", "tutorial", "how-to"])
 def test_commands_of_pages_run(page: str, folder: Path) -> None:
-    """In this process, where most time of such a small training would go into importing libraries."""
     found = commands((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
     assert len(found) > 1
     for words in found:
