@@ -12,8 +12,14 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
+from torch.export import register_dataclass
 
+from triptych.contract.batch import Prediction
 from triptych.contract.model import TranslationModel
+
+# FSDP2 starts a backward pass from the tensors of a model's output. PyTorch 2.11 finds none in a dataclass that it does
+# not know; gradients would then stay on their devices.
+register_dataclass(Prediction)
 
 
 def sharded_strategy(devices: int) -> ModelParallelStrategy:

@@ -12,6 +12,7 @@ import torch.distributed as dist
 from conftest import build_model, compose_train, random_batch
 from hydra.utils import instantiate
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.utils._pytree import tree_leaves
 
 from triptych.contract.model import TranslationModel
 from triptych.training.sharding import ShardedModel
@@ -59,6 +60,13 @@ def test_bf16_between_layers_and_in_nothing_that_is_kept(name: str, mesh: Device
     assert torch.cosine_similarity(gradients, expected, dim=0) > 0.99
     for whole, before in zip(sharded.whole().parameters(), copied.parameters(), strict=True):
         torch.testing.assert_close(whole, before, rtol=0, atol=0)
+
+
+def test_the_vectors_of_a_prediction_are_found() -> None:
+    """PyTorch 2.11 looks for them with this function. It found none, and an RNN trained on unsummed gradients."""
+    model = build_model("model=rnn")
+    prediction = model(random_batch([(5, 7)]))
+    assert any(leaf is prediction.hidden for leaf in tree_leaves(prediction))
 
 
 def test_full_precision_is_that_of_the_model(mesh: DeviceMesh) -> None:
