@@ -37,15 +37,17 @@ def _train(overrides: list[str]) -> None:
     from triptych.runs.result_file import read_result
     from triptych.training.distributed import is_rank_zero
     from triptych.training.run import train_run
+    from triptych.training.starter import end_rank
 
     run_config = compose_run(overrides)
     show_messages()
     if run_config.processes == 1:  # of several, each would find the others busy
         choose_threads()
     folder = train_run(run_config)
-    if is_rank_zero():
-        diverged = read_result(folder).get("diverged", False)
-        show_next(after_sweep(folder.path) if diverged else after_training(folder.path))
+    if not is_rank_zero():
+        end_rank()
+    diverged = read_result(folder).get("diverged", False)
+    show_next(after_sweep(folder.path) if diverged else after_training(folder.path))
 
 
 def _prepare() -> None:

@@ -56,6 +56,14 @@ def test_a_rank_that_imports_libraries_while_its_starter_is_killed_ends_too() ->
         assert first.stdout.read() == b""
 
 
+def test_a_rank_whose_work_is_done_ends_well_though_python_cannot_be_taken_down() -> None:
+    ends = "import atexit, os; from triptych.training.starter import end_rank; atexit.register(os.abort)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{ends}; print('done'); end_rank()"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"done\n")
+
+
 def test_a_process_that_no_rank_has_started_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(STARTER, raising=False)
     monkeypatch.setattr("threading.Thread.start", lambda thread: pytest.fail(f"{thread.name} was started"))
