@@ -18,9 +18,11 @@ MODELS["transformer"] += ["model.activation=gelu"]
 MODELS["lm4mt"] += ["model.activation=gelu"]
 MODELS["hybrid of recurrent_blocks"] += ["model.encoder.activation=gelu", "model.decoder.activation=gelu"]
 
+QUICK = "lm4mt"
+"""The one for `make test`."""
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == QUICK else pytest.mark.slow) for n in MODELS])
 def test_it_trains_as_copies_do_and_goes_on_exactly(name: str, tmp_path: Path) -> None:
     # Adam divides by the root of the second moment: with a small eps, rounding grows where gradients are small.
     settings = [*CPUS, *MODELS[name], "batch.accumulate=2", "optimizer.optimizer.eps=1e-2"]
