@@ -25,9 +25,10 @@ from triptych.reports.measures import find_measure
 from triptych.reports.scores import VALIDATION_LOSS
 from triptych.reports.statistics.difference import Difference
 from triptych.reports.statistics.seeds import seed_variances
+from triptych.reports.stored_run import StoredRun
 from triptych.reports.study import Study
 from triptych.reports.table import MISSING
-from triptych.runs.measured_speeds import SPEEDS_FILE, MeasuredSpeeds
+from triptych.runs.measured_speeds import SPEEDS_FILE, ArmSpeed, MeasuredSpeeds
 
 NAMES = {PARAMETERS: "parameters", TOKENS: "tokens", FLOPS: "FLOPs", SECONDS: "seconds"}
 """What tables call the meanings."""
@@ -52,6 +53,27 @@ class Compared:
         return self.why_not or show(self.difference, self.estimate, MEASURE)
 
 
+def _check_speed(speeds: MeasuredSpeeds, speed: ArmSpeed, arm: str, run: StoredRun) -> None:
+    """Check that a run was trained as its arm was when its speed was measured.
+
+    Raises:
+        UserError: with another model, or in another precision.
+    """
+    remedy = "measure it again with the overrides of the runs"
+    parameters = (run.result or {})["model"]["parameters"]
+    if parameters != speed.parameters:
+        raise UserError(
+            f"{SPEEDS_FILE} has the speed of a model of {speed.parameters:,} parameters for {arm}, and {run.origin} "
+            f"has {parameters:,}; {remedy}."
+        )
+    precision = str((run.config.get("strategy") or {}).get("precision") or speeds.precision)
+    if precision != speeds.precision:
+        raise UserError(
+            f"{SPEEDS_FILE} has speeds in precision {speeds.precision}, and {run.origin} was trained in {precision}; "
+            f"{remedy}."
+        )
+
+
 class EqualComparisons:
     """The arms of a study under each meaning of equal.
 
@@ -61,7 +83,7 @@ class EqualComparisons:
         speeds: speeds that were measured alone; without them nothing is compared at equal seconds.
 
     Raises:
-        UserError: speeds of other models than the runs', or metrics that cannot be read.
+        UserError: speeds of other models or of another precision than the runs', or metrics that cannot be read.
     """
 
     def __init__(self, study: Study, rows: Sequence[ArmRow], speeds: MeasuredSpeeds | None) -> None:
@@ -147,13 +169,9 @@ class EqualComparisons:
     def _read_courses(self, arm: str) -> list[Course]:
         speed = self.speeds.arms.get(arm) if self.speeds else None
         runs = self.rows[arm].finished
-        for run in runs if speed else ():
-            parameters = (run.result or {})["model"]["parameters"]
-            if speed and parameters != speed.parameters:
-                raise UserError(
-                    f"{SPEEDS_FILE} has the speed of a model of {speed.parameters:,} parameters for {arm}, and "
-                    f"{run.origin} has {parameters:,}; measure it again with the overrides of the runs."
-                )
+        if self.speeds and speed:
+            for run in runs:
+                _check_speed(self.speeds, speed, arm, run)
         found = [course_of(run, speed.tokens_per_second if speed else None) for run in runs]
         return [course for course in found if course]
 

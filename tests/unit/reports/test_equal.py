@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from made_runs import NODE, add_arm, change, spoilt
+from made_runs import NODE, add_arm, change, change_archived, spoilt
 from scipy import stats
 
 from triptych.commands.report import main
@@ -125,6 +125,11 @@ def test_seconds_come_from_speeds_that_were_measured_alone(tmp_path: Path) -> No
     main([str(root), "--keep", str(archive)])
     main([str(root), "--keep", str(archive)])
     assert "equal seconds" in by_pair(report(archive)), "an archive keeps the speeds"
+    change_archived(archive, "config", "strategy", to={"precision": "bf16-mixed"})
+    with pytest.raises(
+        UserError, match=r"speeds in precision 32-true, and .* was trained in bf16-mixed; measure it again"
+    ):
+        report(archive).write()
     write_speeds(root, parameters=7, base=4000.0, B1=1000.0)
     with pytest.raises(UserError, match=r"a model of 7 parameters for base, and .* has 2,000,000; measure it again"):
         report(root).write()
