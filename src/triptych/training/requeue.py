@@ -14,7 +14,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from triptych.errors import UserError
+
 Handler = Callable[[int, Any], Any]
+IN_THE_QUEUE = "Job is pending execution"
+"""What Slurm says of a job that waits already: without a time of grace, Slurm puts it back before it ends."""
 
 
 def wall_time_signal() -> signal.Signals | None:
@@ -36,6 +40,7 @@ def requeue(handler: Handler, number: signal.Signals) -> None:
 
     Raises:
         submitit.core.utils.UncompletedJobError: it has been there too often.
+        UserError: Slurm refuses.
     """
     environment = handler.__self__.env  # type: ignore[attr-defined]
     environment._requeue = lambda countdown: _requeue_in_own_session(environment.job_id)
@@ -44,7 +49,12 @@ def requeue(handler: Handler, number: signal.Signals) -> None:
 
 
 def _requeue_in_own_session(job: str) -> None:
-    subprocess.run(["scontrol", "requeue", job], check=True, start_new_session=True)
+    asked = ["scontrol", "requeue", job]
+    done = subprocess.run(asked, check=False, start_new_session=True, capture_output=True, text=True)
+    if done.returncode and IN_THE_QUEUE not in done.stderr:
+        raise UserError(
+            f"Slurm does not put job {job} back into its queue ({done.stderr.strip()}); the same command goes on."
+        )
 
 
 def name_job(name: str) -> None:

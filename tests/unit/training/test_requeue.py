@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
+from triptych.errors import UserError
 from triptych.training import requeue
 from triptych.training.callbacks.save_on_signal import TERMINATED, SaveOnSignal
 
@@ -52,8 +54,9 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], bool]]:
     """The commands that are given, and whether in a session of their own."""
     given: list[tuple[list[str], bool]] = []
 
-    def run(words: list[str], **options: Any) -> None:
+    def run(words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
         given.append((words, options.get("start_new_session", False)))
+        return subprocess.CompletedProcess(words, 0, "", "")
 
     monkeypatch.setattr(requeue.subprocess, "run", run)
     return given
@@ -85,6 +88,19 @@ def test_a_job_saves_and_goes_back(
         assert signal.getsignal(signal.SIGUSR2) == submitit.handle
     finally:
         signal.signal(signal.SIGUSR2, before)
+
+
+def test_a_job_that_slurm_has_put_back_already_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a time of grace it has; its arm was then marked as failed, by an error that should not happen."""
+    said = ["7_1: Job is pending execution\n", "Unable to contact slurm controller\n"]
+    answers = iter(subprocess.CompletedProcess([], 1, "", one) for one in said)
+    monkeypatch.setattr(requeue.subprocess, "run", lambda *_, **__: next(answers))
+    submitit = Submitit()
+    requeue.requeue(submitit.handle, signal.SIGUSR2)
+    with pytest.raises(
+        UserError, match=r"^Slurm does not put job 7_1 back into its queue \(Unable to contact .*\); the"
+    ):
+        requeue.requeue(submitit.handle, signal.SIGUSR2)
 
 
 @pytest.mark.parametrize(
