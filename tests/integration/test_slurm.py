@@ -16,6 +16,8 @@ from slurm import cluster, missing
 
 pytestmark = [pytest.mark.slow, pytest.mark.slurm]
 SMALL = ["scale=smoke", "test=false", "data.train=2000", "strategy.workers=0", "strategy.precision=32-true"]
+ARMS = ["-m", "seed=1,2", "budget.steps=2700", "validation.every=300"]
+"""Long enough that a job is still training when Slurm sends its signal, some 20 seconds after its start."""
 JOB = ["hydra/launcher=slurm", "hydra.launcher.cpus_per_task=1", "hydra.launcher.mem_gb=1"]
 
 
@@ -66,8 +68,7 @@ def same_training(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Runs of the same arms that nothing has interrupted."""
     folder = tmp_path_factory.mktemp("alone")
-    arms = ["-m", "seed=1,2", "budget.steps=900", "validation.every=300"]
-    subprocess.run([sys.executable, "-m", "triptych", "train", *SMALL, *arms], cwd=folder, check=True)
+    subprocess.run([sys.executable, "-m", "triptych", "train", *SMALL, *ARMS], cwd=folder, check=True)
     return results(folder / "runs")
 
 
@@ -82,8 +83,7 @@ def test_a_sweep_of_four_arms(slurm: dict[str, str], tmp_path: Path) -> None:
 def test_preempted_jobs_go_on(
     partition: str, grace: bool, slurm: dict[str, str], tmp_path: Path, alone: dict[str, dict[str, Any]]
 ) -> None:
-    arms = ["-m", "seed=1,2", "budget.steps=900", "validation.every=300"]
-    driver = start(slurm, tmp_path, *arms, *JOB, f"hydra.launcher.partition={partition}")
+    driver = start(slurm, tmp_path, *ARMS, *JOB, f"hydra.launcher.partition={partition}")
     while len([*tmp_path.glob("runs/*/metrics/*/metrics.csv")]) < 2 and driver.poll() is None:
         time.sleep(0.2)
     time.sleep(4)
@@ -100,8 +100,7 @@ def test_preempted_jobs_go_on(
 def test_the_end_of_the_wall_time_is_no_end(
     slurm: dict[str, str], tmp_path: Path, alone: dict[str, dict[str, Any]]
 ) -> None:
-    arms = ["-m", "seed=1,2", "budget.steps=900", "validation.every=300"]
-    driver = start(slurm, tmp_path, *arms, *JOB, "hydra.launcher.timeout_min=1", "hydra.launcher.signal_delay_s=40")
+    driver = start(slurm, tmp_path, *ARMS, *JOB, "hydra.launcher.timeout_min=1", "hydra.launcher.signal_delay_s=40")
     assert "2 of 2 arms are finished" in finish(driver)
     found = results(tmp_path / "runs")
     assert all(same_training(found[name], alone[name]) for name in alone)
