@@ -53,7 +53,7 @@ def _requeue_in_own_session(job: str) -> None:
     done = subprocess.run(asked, check=False, start_new_session=True, capture_output=True, text=True)
     if done.returncode and IN_THE_QUEUE not in done.stderr:
         raise UserError(
-            f"Slurm does not put job {job} back into its queue ({done.stderr.strip()}); the same command goes on."
+            f"Slurm does not put job {job} back into its queue ({done.stderr.strip()}); give the same command again."
         )
 
 

@@ -98,7 +98,7 @@ def test_a_job_that_slurm_has_put_back_already_is_no_error(monkeypatch: pytest.M
     submitit = Submitit()
     requeue.requeue(submitit.handle, signal.SIGUSR2)
     with pytest.raises(
-        UserError, match=r"^Slurm does not put job 7_1 back into its queue \(Unable to contact .*\); the"
+        UserError, match=r"^Slurm does not put job 7_1 back into its queue \(Unable to contact .*\); give"
     ):
         requeue.requeue(submitit.handle, signal.SIGUSR2)
 
