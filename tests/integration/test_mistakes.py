@@ -43,6 +43,10 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["epochs=3"], ["did you mean budget.epochs?", "budget.steps=null budget.epochs=10"]),
         (["device=cuda"], ["strategy=cpu, single_gpu"]),
         (["strategy.device=1"], ["did you mean strategy.devices?"]),
+        (
+            ["optimizer.lrr=1"],
+            ["optimizer.lrr is no configuration key; optimizer has optimizer, weight_decay, schedule."],
+        ),
         (["valid=x"], ["data.validation", "validation.every"]),
         (["data.dev=x"], ["data.validation"]),
         (["batch_size=32"], ["did you mean batch.tokens?"]),

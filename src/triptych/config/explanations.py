@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.config import schema
 from triptych.config.hints import hint, not_left_out, options_with_key, word_alone
 from triptych.config.search_path import config_folders
+from triptych.config.types import OF_HYDRA
 from triptych.errors import UserError, is_shortage_of_memory, one_line
 
 ALIKE = 0.75
@@ -209,6 +210,12 @@ def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
     last_parts = sorted((one for one in keys if one.rpartition(".")[2] == key), key=len)
     if not last_parts and command == "train" and (found := options_with_key(key, config_folders(), others)):
         return f"; {found}"
+    section, _, name = key.rpartition(".")
+    siblings = [one.rpartition(".")[2] for one in keys if section and one.rpartition(".")[0] == section]
+    siblings = [one for one in siblings if one not in OF_HYDRA]
+    if siblings:
+        close = [f"{section}.{one}" for one in difflib.get_close_matches(name, siblings, n=1)]
+        return f"; did you mean {close[0]}?" if close else f"; {section} has {', '.join(siblings)}."
     close = last_parts or difflib.get_close_matches(key, keys, n=1, cutoff=ALIKE)
     return f"; did you mean {close[0]}?" if close else ""
 
