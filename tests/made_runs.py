@@ -235,7 +235,7 @@ class Resources(HTMLParser):
         self.words: list[str] = []
         self.linked: list[tuple[str, str]] = []
         self._open: list[tuple[str, str]] = []
-        self.feed(text)
+        self.feed(text.replace("<wbr>", ""))
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         values = dict(attrs)

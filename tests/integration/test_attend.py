@@ -33,7 +33,7 @@ def test_a_page_and_the_next_command(folder: Path) -> None:
     assert path == "attention: attention.html (open it in a browser)"
     assert json.dumps(SENTENCE) in (folder / "attention.html").read_text(encoding="utf-8")
     (words,) = re.findall(r"^next: triptych (.*)$", following)
-    again = triptych(*shlex.split(words), "output=again.html", cwd=folder)
+    again = triptych(*shlex.split(words), cwd=folder)
     assert again.returncode == 0, again.stderr
     run = load(folder / "runs" / "a")
     (head,) = re.findall(r"ablate=(\S+)", words)
@@ -42,7 +42,9 @@ def test_a_page_and_the_next_command(folder: Path) -> None:
     shown = f"{ablated.scores[0]:.2f} nats ({ablated.changes[0]:+.2f})".replace("-", "−")
     assert f"without {head}: {shown}" in again.stdout
     assert f"translates: {ablated.translations[0]}" in again.stdout
-    assert (folder / "again.html").exists()
+    assert (folder / "attention_off.html").exists()
+    one_head = triptych("attend", "run=runs/b", SENTENCE, "ablate=cross.1.1", cwd=folder)
+    assert (one_head.returncode, "next: " in one_head.stderr) == (0, False), "no head is left"
 
 
 def test_several_runs_write_one_translation(folder: Path) -> None:

@@ -41,6 +41,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert all(f'"name":"{name}"' in page for name in demo_names())
     own = triptych("demo", "The grey horse sleeps.", cwd=tmp_path)
     assert "transformer   Le cheval gris dort." in own.stdout
+    assert "know only the words of the built-in corpus" in " ".join(own.stdout.split())
     piped = triptych("translate", "run=demo:transformer", cwd=tmp_path, stdin="The grey horse sleeps.\n")
     assert piped.stdout == "Le cheval gris dort.\n"
 

@@ -224,6 +224,13 @@ def test_every_command_knows_its_version(command: str, tmp_path: Path) -> None:
     assert triptych(command, "--version", cwd=tmp_path).stdout == triptych("--version", cwd=tmp_path).stdout
 
 
+def test_a_command_that_resembles_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, said in ("lst", "did you mean list?"), ("xyzzy", "choose one of demo, train"):
+        monkeypatch.setattr("sys.argv", ["triptych", name])
+        with pytest.raises(UserError, match=re.escape(f"'{name}' is no command; {said}")):
+            cli._run()
+
+
 def test_a_folder_without_its_key_gets_it(tmp_path: Path) -> None:
     assert "did you mean run=runs/x?" in triptych("translate", "runs/x", cwd=tmp_path).stderr
 
@@ -231,7 +238,7 @@ def test_a_folder_without_its_key_gets_it(tmp_path: Path) -> None:
 def test_unknown_command(tmp_path: Path) -> None:
     done = triptych("trian", cwd=tmp_path)
     assert done.returncode == 2
-    assert "choose one of demo, train, " in done.stderr
+    assert "did you mean train?" in done.stderr
 
 
 @pytest.mark.parametrize(

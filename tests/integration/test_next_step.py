@@ -15,7 +15,7 @@ from conftest import triptych
 
 from triptych.config.catalog import KINDS
 from triptych.config.conf_folder import conf_dir
-from triptych.config.next_step import after_export, after_list, after_translating, has_attention
+from triptych.config.next_step import after_export, after_forecast, after_list, after_translating, has_attention
 
 SENTENCE = 'The cat sees the dog\'s "house", or $3 [not].'
 
@@ -60,6 +60,12 @@ def test_a_line_of_thousands_of_words_is_not_repeated() -> None:
     run = "demo:rnn_bahdanau"
     assert after_translating(run, "A cat. " * 3000) == ["triptych", "serve", f"run={run}"]
     assert after_translating(run, "A cat.") == ["triptych", "attend", f"run={run}", "A cat."]
+
+
+def test_several_arms_are_trained_with_m() -> None:
+    assert after_forecast(["model=rnn,lm4mt"], several=True) == ["triptych", "train", "-m", "model=rnn,lm4mt"]
+    assert after_forecast(["--multirun", "seed=1,2"], several=True) == ["triptych", "train", "--multirun", "seed=1,2"]
+    assert after_forecast(["seed=1"]) == ["triptych", "train", "seed=1"]
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def _target_to_source(whole: View, num_source: int, tokenizer: Tokenizer) -> Vie
     """Return the part of a joint sequence's attention that is comparable with cross-attention."""
     return View(
         kind="cross",
-        name="part of the self-attention over both",
+        name="part of the self-attention over source and target",
         source=whole.source,
         weights=whole.weights[:, :, num_source:, :num_source],
         queries=tokens_of([*whole.queries.ids[num_source + 1 :], EOS], "joint", tokenizer),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from omegaconf import DictConfig, ListConfig
 
@@ -15,8 +15,8 @@ from triptych.config.composition import quoted_text
 from triptych.errors import UserError
 from triptych.files import require_output
 
-if TYPE_CHECKING:
-    from triptych.attention.explorer import Attention
+OFF = "_off"
+"""Ends the name of the page that shows a model without some of its heads."""
 
 
 def main(arguments: list[str]) -> int:
@@ -61,17 +61,18 @@ def _attend(config: DictConfig) -> None:
     for attention in drawn:
         print_fitted("\n".join(describe(attention)))
     print_fitted(f"attention: {path} (open it in a browser)")
-    show_next(_next_command(config, drawn[0]))
+    if head := drawn[0].most_needed_head():
+        show_next(_next_command(config, [*drawn[0].off, head]))
 
 
 def _as_list(value: str | ListConfig) -> list[str]:
     return [value] if isinstance(value, str) else [str(one) for one in value]
 
 
-def _next_command(config: DictConfig, attention: Attention) -> list[str]:
-    """Return the command that switches off one head more, the one that the translation needs most."""
-    head = attention.most_needed_head()
-    off = [*attention.off, *([head] if head else [])]
-    ablate = [f"ablate={off[0]}" if len(off) == 1 else f"ablate=[{','.join(off)}]"] if off else []
+def _next_command(config: DictConfig, off: list[str]) -> list[str]:
+    """Return the command that switches off heads, and writes a page beside the one that was written."""
+    ablate = f"ablate={off[0]}" if len(off) == 1 else f"ablate=[{','.join(off)}]"
     given = [f"{key}={config[key]}" for key in ("src", "tgt", "reference", "checkpoint") if config[key] is not None]
-    return ["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, *ablate, config.sentence]
+    page = Path(config.output)
+    output = page if page.stem.endswith(OFF) else page.with_stem(f"{page.stem}{OFF}")
+    return ["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, ablate, f"output={output}", config.sentence]

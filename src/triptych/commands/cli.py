@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 
@@ -45,7 +46,9 @@ def _run() -> int:
         print(__version__)
         return 0
     if (name := arguments[0]) not in COMMANDS:
-        raise UserError(f"'{name}' is no command; choose one of {', '.join(COMMANDS)}.")
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        meant = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(COMMANDS)}."
+        raise UserError(f"'{name}' is no command; {meant}")
     require_current_folder()
     return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])
 

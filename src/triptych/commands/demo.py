@@ -10,6 +10,7 @@ USAGE = """usage: triptych demo ["A SENTENCE"]
 
 Translates sentences of the built-in corpus' test set, or your own, from English to French with the small trained models
 that come with triptych, and draws where they looked in attention.html. They know only the words of that corpus."""
+NOTHING = "(empty)"
 
 
 def main(arguments: list[str]) -> int:
@@ -32,9 +33,11 @@ def main(arguments: list[str]) -> int:
         if reference is not None:
             print_fitted(f"  {'reference':{width}}  {reference}")
         for name in runs:
-            print_fitted(f"  {name:{width}}  {attention[name].translations[i]}")
+            print_fitted(f"  {name:{width}}  {attention[name].translations[i] or NOTHING}")
         print_fitted("")
     first, *others = attention.values()
+    if arguments:
+        print_fitted("These models know only the words of the built-in corpus, and guess at all others.")
     print_fitted(f"attention: {first.write('attention.html', *others)} (open it in a browser)")
     show_next(after_translating(f"{PREFIX}{next(iter(runs))}", sources[-1]))
     return 0

@@ -49,5 +49,5 @@ def main(arguments: list[str]) -> int:
             names = label_arms([[one for one in arm.overrides if not one.startswith("seed=")] for arm in arms], None)
             write_speeds(options.speeds, speeds_of(arms, names, options.measure))
     print_small_table(forecast_table(arms, notes(arms, options.device, options.measure, options.pairs), options.price))
-    show_next(after_forecast(rest))
+    show_next(after_forecast(rest, several=len(arms) > 1))
     return 0

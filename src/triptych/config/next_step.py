@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from triptych.config.catalog import options_of
+from triptych.config.composition import MULTIRUN
 
 LONGEST = 500
 """Most characters of a sentence that is shown: no page of attention shows more at a glance."""
@@ -25,9 +26,10 @@ def after_sweep(output: Path) -> list[str]:
     return _command("report", str(output))
 
 
-def after_forecast(arguments: Sequence[str]) -> list[str]:
-    """Train what was forecast or prepared."""
-    return _command("train", *arguments)
+def after_forecast(arguments: Sequence[str], *, several: bool = False) -> list[str]:
+    """Train what was forecast or prepared: one run, or several with ``-m``."""
+    with_m = several and not set(arguments) & set(MULTIRUN)
+    return _command("train", *(["-m"] if with_m else []), *arguments)
 
 
 def after_translating(run: str, sentence: str | None, *given: str) -> list[str]:

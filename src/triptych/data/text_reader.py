@@ -30,6 +30,8 @@ Find = Callable[[Direction], PairSource]
 """Finds the source of a split's pairs in a direction."""
 
 
+LISTED = 5
+"""Most files of a folder that a message names."""
 BESIDE = ("ref", "src", "nats")
 """Endings of the files that are kept of a test set beside its translations."""
 
@@ -206,5 +208,18 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
         raise UserError(f"data.dir: the folder '{plain.parent}' does not exist.")
     stem = f"{plain.name.removesuffix(language)}"
     others = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
-    known = f"'{prefix}' exists in {', '.join(sorted(others))}" if others else f"no file is named '{stem}*'"
+    known = f"'{prefix}' exists in {', '.join(sorted(others))}" if others else _other_texts(plain.parent, language)
     raise UserError(f"data.dir={folder} has neither '{plain.name}' nor '{plain.name}.gz'; {known}.")
+
+
+def _other_texts(folder: Path, language: str) -> str:
+    """Return which files of a language a folder has, and how another set can be made of them."""
+    files = sorted([*folder.glob(f"*.{language}"), *folder.glob(f"*.{language}.gz")])
+    if not files:
+        return f"no file there ends in '.{language}'"
+    named = ", ".join(path.name for path in files[:LISTED]) + (", …" if len(files) > LISTED else "")
+    prefix = files[0].name.removesuffix(".gz").removesuffix(f".{language}")
+    return (
+        f"it has {named}; name a text without its ending (data.train={prefix}), and hold a set that has no file out of "
+        "the training text (data.validation=0.05, data.test=0.05)"
+    )

@@ -27,6 +27,8 @@ ENDED_EARLY = ("diverged", "stopped_early")
 """Entries of a result that say that the training ended before its budget did."""
 AMOUNTS = ("steps", "tokens_src", "tokens_tgt")
 """Entries of a result that say how much a run was trained on."""
+STREAM = "data, tokenizer, batch and budget"
+"""Keys that determine the tokens of a training and their order, for messages."""
 TOLERANCE = 1e-6
 """Points that a score may change by when it is computed again from the same text: rounding alone."""
 
@@ -108,15 +110,14 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
             first, other = seen.setdefault(run.seed, (row.label, run))
             if not share_stream(run, other):
                 raise UserError(
-                    f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}: "
-                    f"token stream {short_stream(other)}, and {short_stream(run)}): train them with the same data, "
-                    "tokenizer, batch and budget, or add --unequal."
+                    f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}): "
+                    f"train them with the same {STREAM}, another budget into an output=… of its own, or add --unequal."
                 )
     for (first, one), (label, other) in pairwise(seen.values()):
         if _stream_settings(one) != _stream_settings(other):
             raise UserError(
                 f"{first} (seed {one.seed}) and {label} (seed {other.seed}) were not trained on as many tokens of the "
-                "same text: train them with the same data, tokenizer, batch and budget, or add --unequal."
+                f"same text: train them with the same {STREAM}, or add --unequal."
             )
 
 

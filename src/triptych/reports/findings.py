@@ -67,8 +67,8 @@ def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> lis
     base = analysis.base(measure) if measure else None
     if measure is None or base is None:
         return []
-    kind = "the reference" if base.arm == study.reference else "the best arm of this table"
-    better = "higher" if measure.higher_is_better else "lower"
+    better, extreme = ("higher", "highest") if measure.higher_is_better else ("lower", "lowest")
+    kind = "the reference" if base.arm == study.reference else f"the arm with the {extreme} mean of this table"
     delta = f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better), before rounding."
     return [*stand_in(rows, measure, study), " ".join([delta, *explain_interval(rows, analysis, base)])]
 

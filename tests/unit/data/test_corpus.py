@@ -161,7 +161,7 @@ def test_half_a_gzip_file(folder: Path) -> None:
     ("changes", "message"),
     [
         ({"tgt": "de"}, r"neither '.*train\.de' nor 'train\.de\.gz'; 'train' exists in en, fr\."),
-        ({"train": "training"}, r"no file is named 'training\.\*'"),
+        ({"train": "training"}, r"it has (.*), .*; name a text .* \(data\.train=test\), .*data\.validation=0\.05"),
         ({"dir": "nowhere"}, "the folder 'nowhere' does not exist"),
         ({"tgt": "en"}, "data.src and data.tgt are both en"),
         ({"test": "test"}, r"must be a list of test sets, such as data\.test=\[test\]"),

@@ -15,7 +15,7 @@ from triptych.commands.console import show_messages
 from triptych.training.callbacks.bars import Bars, fitted
 from triptych.training.callbacks.progress import ProgressBar
 
-FIGURES = {"loss": "12.345", "tokens/s": "123,456", "perplexity": "12345.67", "bleu": "45.2", "left": "123:45"}
+FIGURES = {"loss": "12.345", "tokens/s": "123,456", "val ppl": "12345.67", "val BLEU": "45.2", "left": "123:45"}
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 140])
@@ -34,9 +34,9 @@ def test_each_bar_is_one_line(width: int) -> None:
 
 
 def test_the_least_important_figures_go_first() -> None:
-    assert fitted(FIGURES, 200).startswith("loss 12.345, tokens/s 123,456, perplexity")
-    assert fitted(FIGURES, 60) == "loss 12.345, perplexity 12345.67, bleu 45.2, left 123:45"
-    assert fitted(FIGURES, 40) == "loss 12.345, bleu 45.2, left 123:45"
+    assert fitted(FIGURES, 200).startswith("loss 12.345, tokens/s 123,456, val ppl")
+    assert fitted(FIGURES, 60) == "loss 12.345, val ppl 12345.67, val BLEU 45.2, left 123:45"
+    assert fitted(FIGURES, 40) == "loss 12.345, val BLEU 45.2, left 123:45"
     assert fitted(FIGURES, 12) == "left 123:45"
     assert fitted(FIGURES, 5) == ""
 
@@ -60,8 +60,8 @@ def test_validations_stay_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None
     bar.on_train_end(trainer, module)
     screen = Screen()
     screen.feed(written.getvalue())
-    assert screen.shown == [f"step {step}/20: loss 2.000, bleu 31.0, left 0:00" for step in (10, 20)]
-    assert "loss 2.000, bleu 31.0, left 0:00" in screen.widest
+    assert screen.shown == [f"step {step}/20: loss 2.000, val BLEU 31.0, left 0:00" for step in (10, 20)]
+    assert "loss 2.000, val BLEU 31.0, left 0:00" in screen.widest
 
 
 class Screen:

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-LEAST_IMPORTANT = ("tokens/s", "perplexity", "bleu", "loss")
+LEAST_IMPORTANT = ("tokens/s", "val ppl", "val BLEU", "loss")
 """Figures that a narrow terminal leaves out, the first to go first."""
 
 

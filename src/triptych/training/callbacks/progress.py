@@ -21,15 +21,15 @@ class ProgressValues:
     SHOWN: ClassVar = {
         "loss": ("train/loss", "{:.3f}"),
         "tokens/s": ("train/tokens_per_second", "{:,.0f}"),
-        "perplexity": ("validation/perplexity", "{:.2f}"),
-        "bleu": ("validation/bleu", "{:.1f}"),
+        "val ppl": ("validation/perplexity", "{:.2f}"),
+        "val BLEU": ("validation/bleu", "{:.1f}"),
     }
 
     def __init__(self, trainer: lightning.Trainer) -> None:
         self.start = (time.perf_counter(), trainer.global_step)
 
     def values(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> dict[str, str]:
-        """Return loss, tokens per second, the latest validation, and minutes and seconds left of the whole budget."""
+        """Return training loss, tokens per second, the latest validation, and minutes and seconds that are left."""
         latest = getattr(module, "latest", {})
         values = {name: form.format(latest[key]) for name, (key, form) in self.SHOWN.items() if key in latest}
         done = trainer.global_step - self.start[1]
