@@ -66,8 +66,7 @@ def _sweep(arguments: list[str], overrides: list[str], config: DictConfig, arms:
     show_messages()
     sweep.run(prepare=_prepare)
     problems = sweep.problems()
-    total = len(sweep.arms)
-    logger.info("%d of %d arms are finished: %s", total - max(0, len(problems) - 1), total, sweep.output)
+    logger.info("%d of %d arms are finished: %s", len(sweep.runs), len(sweep.arms), sweep.output)
     for problem in problems[:-1]:
         logger.error(problem)
     if problems:

@@ -162,13 +162,17 @@ class Sweep:
         return [RunFolder(self.output / arm.run) for arm in self.arms if arm.status == FINISHED and arm.run]
 
     def problems(self) -> list[str]:
-        """Name the arms that are not finished, a sentence each, and how many there are."""
+        """Say why arms are not finished, a sentence for each reason, and how many arms there are."""
         arms = self.arms
         left = [arm for arm in arms if arm.status != FINISHED]
-        lines = []
+        reasons: dict[str | None, list[Arm]] = {}
         for arm in left:
             reason = arm.reason if arm.status == FAILED else "not run" if arm.status == WAITING else "cut off"
-            lines.append(f"{' '.join(arm.overrides)}: {reason}")
+            reasons.setdefault(reason, []).append(arm)
+        lines = []
+        for reason, (first, *others) in reasons.items():
+            more = f" and {len(others):,} more" if others else ""
+            lines.append(f"{' '.join(first.overrides)}{more}: {reason}")
         if left:
             failed = sum(arm.status == FAILED for arm in left)
             counts = [f"{failed} of {len(arms)} arms failed"] if failed else []
