@@ -42,7 +42,8 @@ def test_a_page_and_the_next_command(folder: Path) -> None:
     shown = f"{ablated.scores[0]:.2f} nats ({ablated.changes[0]:+.2f})".replace("-", "−")
     assert f"without {head}: {shown}" in again.stdout
     assert f"translates: {ablated.translations[0]}" in again.stdout
-    assert (folder / "attention_off.html").exists()
+    assert (folder / "attention_without_1.html").exists()
+    assert "output=attention_without_2.html" in again.stderr
     one_head = triptych("attend", "run=runs/b", SENTENCE, "ablate=cross.1.1", cwd=folder)
     assert (one_head.returncode, "next: " in one_head.stderr) == (0, False), "no head is left"
 

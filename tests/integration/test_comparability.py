@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from made_runs import NODE, REFERENCES, add_arm, change, make_arm, make_run, rows_of, scores, spoilt
+from made_runs import NODE, REFERENCES, add_arm, arm_overrides, change, make_arm, make_run, rows_of, scores, spoilt
 
 from triptych.commands.report import main
 from triptych.errors import UserError
@@ -42,9 +42,12 @@ def test_other_tokens_are_refused_unless_they_are_meant(tmp_path: Path, capsys: 
     other = add_arm(root, 2, "A1")
     main([str(root)])
     assert "all arms saw the same tokens" in " ".join(capsys.readouterr().out.split())
+    make_arm(root, 3, *arm_overrides("B1"), status="waiting")
+    main([str(root)])
+    assert "all finished runs saw the same tokens" in " ".join(capsys.readouterr().out.split())
     change(other, "data", "token_stream", to="another stream")
     with pytest.raises(
-        UserError, match=r"base and A1 were not .* \(seed 1\): .* into an output=… of its own, or add --unequal"
+        UserError, match=r"base and A1 were not .* \(seed 1\): .* in an output=… of their own, or add --unequal"
     ):
         main([str(root)])
     main([str(root), "--unequal"])

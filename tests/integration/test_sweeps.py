@@ -423,7 +423,7 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
     assert said.err.splitlines() == [
         "triptych: the launcher broke off: a worker died",
         "triptych: the launcher broke off: a worker died",
-        "triptych: model=transformer and 1 more: not run",
+        "triptych: model=transformer; model=lm4mt: not run",
         "triptych: 2 are unfinished; again: triptych train -m model=transformer,lm4mt jobs=1",
     ]
 

@@ -15,8 +15,8 @@ from triptych.config.composition import quoted_text
 from triptych.errors import UserError
 from triptych.files import require_output
 
-OFF = "_off"
-"""Ends the name of the page that shows a model without some of its heads."""
+WITHOUT = r"_without_\d+$"
+"""Ends the name of the page that shows a model without a number of its heads."""
 
 
 def main(arguments: list[str]) -> int:
@@ -73,6 +73,7 @@ def _next_command(config: DictConfig, off: list[str]) -> list[str]:
     """Return the command that switches off heads, and writes a page beside the one that was written."""
     ablate = f"ablate={off[0]}" if len(off) == 1 else f"ablate=[{','.join(off)}]"
     given = [f"{key}={config[key]}" for key in ("src", "tgt", "reference", "checkpoint") if config[key] is not None]
+    given += [] if config.device == "cpu" else [f"device={config.device}"]
     page = Path(config.output)
-    output = page if page.stem.endswith(OFF) else page.with_stem(f"{page.stem}{OFF}")
+    output = page.with_stem(f"{re.sub(WITHOUT, '', page.stem)}_without_{len(off)}")
     return ["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, ablate, f"output={output}", config.sentence]

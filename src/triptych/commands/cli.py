@@ -47,7 +47,9 @@ def _run() -> int:
         return 0
     if (name := arguments[0]) not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
-        meant = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(COMMANDS)}."
+        meant = (
+            f"did you mean {close[0]}? triptych --help lists all." if close else f"choose one of {', '.join(COMMANDS)}."
+        )
         raise UserError(f"'{name}' is no command; {meant}")
     require_current_folder()
     return importlib.import_module(f"triptych.commands.{name}").main(arguments[1:])

@@ -10,7 +10,8 @@ USAGE = """usage: triptych demo ["A SENTENCE"]
 
 Translates sentences of the built-in corpus' test set, or your own, from English to French with the small trained models
 that come with triptych, and draws where they looked in attention.html. They know only the words of that corpus."""
-NOTHING = "(empty)"
+EMPTY = "(empty)"
+"""Shown for a translation without words."""
 
 
 def main(arguments: list[str]) -> int:
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
         if reference is not None:
             print_fitted(f"  {'reference':{width}}  {reference}")
         for name in runs:
-            print_fitted(f"  {name:{width}}  {attention[name].translations[i] or NOTHING}")
+            print_fitted(f"  {name:{width}}  {attention[name].translations[i] or EMPTY}")
         print_fitted("")
     first, *others = attention.values()
     if arguments:

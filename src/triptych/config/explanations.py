@@ -214,8 +214,10 @@ def _suggestion(key: str, command: str, overrides: Sequence[str]) -> str:
     siblings = [one.rpartition(".")[2] for one in keys if section and one.rpartition(".")[0] == section]
     siblings = [one for one in siblings if one not in OF_HYDRA]
     if siblings:
-        close = [f"{section}.{one}" for one in difflib.get_close_matches(name, siblings, n=1)]
-        return f"; did you mean {close[0]}?" if close else f"; {section} has {', '.join(siblings)}."
+        below = {one: one.rpartition(".")[2] for one in keys if one.startswith(f"{section}.")}
+        alike = difflib.get_close_matches(name, below.values(), n=1)
+        meant = next((one for one, last in below.items() if last in alike), None)
+        return f"; did you mean {meant}?" if meant else f"; {section} has {', '.join(siblings)}."
     close = last_parts or difflib.get_close_matches(key, keys, n=1, cutoff=ALIKE)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -188,8 +188,8 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
     """Return ``{folder}/{prefix}.{language}`` or the same with ``.gz``, whichever exists.
 
     Raises:
-        UserError: both exist, or neither; then the message lists the languages that exist, or says how a file itself is
-            given.
+        UserError: both exist, or neither; then the message lists the languages that exist, or the folder's files of
+            this language, or says how a file itself is given.
     """
     plain = folder / f"{prefix}.{language}"
     existing = [path for path in (plain, plain.with_name(f"{plain.name}.gz")) if path.is_file()]
@@ -209,17 +209,16 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
     stem = f"{plain.name.removesuffix(language)}"
     others = {path.name.removeprefix(stem).removesuffix(".gz") for path in plain.parent.glob(f"{stem}*")}
     known = f"'{prefix}' exists in {', '.join(sorted(others))}" if others else _other_texts(plain.parent, language)
-    raise UserError(f"data.dir={folder} has neither '{plain.name}' nor '{plain.name}.gz'; {known}.")
+    raise UserError(f"data: the folder '{plain.parent}' has neither '{plain.name}' nor '{plain.name}.gz'; {known}.")
 
 
 def _other_texts(folder: Path, language: str) -> str:
-    """Return which files of a language a folder has, and how another set can be made of them."""
+    """Return which files of a language a folder has, and how one is named or a set made of another."""
     files = sorted([*folder.glob(f"*.{language}"), *folder.glob(f"*.{language}.gz")])
     if not files:
         return f"no file there ends in '.{language}'"
     named = ", ".join(path.name for path in files[:LISTED]) + (", …" if len(files) > LISTED else "")
-    prefix = files[0].name.removesuffix(".gz").removesuffix(f".{language}")
     return (
-        f"it has {named}; name a text without its ending (data.train={prefix}), and hold a set that has no file out of "
-        "the training text (data.validation=0.05, data.test=0.05)"
+        f"it has {named}. Give the name without the ending .{language}. A validation or test set that has no files can "
+        "be taken out of the training text: data.validation=0.05 data.test=0.05"
     )

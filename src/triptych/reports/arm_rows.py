@@ -25,12 +25,14 @@ class ArmRow:
         label: the arm's name in tables: ``arm`` with short keys, and what is missing of it. Unique in a report.
         runs: its runs, one for each seed, unfinished ones last.
         failures: why runs of it failed, a sentence each.
+        complete: whether all its runs have finished.
     """
 
     arm: str
     label: str
     runs: tuple[StoredRun, ...]
     failures: tuple[str, ...] = ()
+    complete: bool = True
 
     @property
     def finished(self) -> tuple[StoredRun, ...]:
@@ -109,7 +111,8 @@ def _rows_of_arms(arms: Sequence[Arm], runs: Mapping[str, StoredRun], reference:
         )
         first, *repetitions = _group_seeds(found) or [[]]
         unfinished = [run for run in found if not run.result]
-        rows.append(ArmRow(name, f"{name} ({missing})" if missing else name, (*first, *unfinished), failures))
+        label = f"{name} ({missing})" if missing else name
+        rows.append(ArmRow(name, label, (*first, *unfinished), failures, complete=not missing))
         rows += [ArmRow(name, name, tuple(seeds)) for seeds in repetitions]
     return rows
 
@@ -121,7 +124,7 @@ def _rows_of_configs(runs: Sequence[StoredRun], reference: str | None) -> list[A
     ordered = sorted(runs, key=lambda run: (labels[run], run.seed is None, run.seed or 0, run.name))
     rows = [ArmRow(labels[seeds[0]], labels[seeds[0]], tuple(seeds)) for seeds in _group_seeds(ordered)]
     unfinished = [run for run in ordered if not run.result]
-    return rows + [ArmRow(labels[run], f"{labels[run]} (unfinished)", (run,)) for run in unfinished]
+    return rows + [ArmRow(labels[run], f"{labels[run]} (unfinished)", (run,), complete=False) for run in unfinished]
 
 
 def _shortened(rows: Sequence[ArmRow]) -> list[ArmRow]:

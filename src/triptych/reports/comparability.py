@@ -27,7 +27,7 @@ ENDED_EARLY = ("diverged", "stopped_early")
 """Entries of a result that say that the training ended before its budget did."""
 AMOUNTS = ("steps", "tokens_src", "tokens_tgt")
 """Entries of a result that say how much a run was trained on."""
-STREAM = "data, tokenizer, batch and budget"
+SAME_SETTINGS = "data, tokenizer, batch and budget"
 """Keys that determine the tokens of a training and their order, for messages."""
 TOLERANCE = 1e-6
 """Points that a score may change by when it is computed again from the same text: rounding alone."""
@@ -111,13 +111,14 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
             if not share_stream(run, other):
                 raise UserError(
                     f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}): "
-                    f"train them with the same {STREAM}, another budget into an output=… of its own, or add --unequal."
+                    f"train them with the same {SAME_SETTINGS}, keep other budgets in an output=… of their own, or "
+                    "add --unequal."
                 )
     for (first, one), (label, other) in pairwise(seen.values()):
         if _stream_settings(one) != _stream_settings(other):
             raise UserError(
                 f"{first} (seed {one.seed}) and {label} (seed {other.seed}) were not trained on as many tokens of the "
-                f"same text: train them with the same {STREAM}, or add --unequal."
+                f"same text: train them with the same {SAME_SETTINGS}, or add --unequal."
             )
 
 
@@ -162,7 +163,7 @@ def batches_per_step(run: StoredRun) -> int:
 
 
 def short_stream(run: StoredRun) -> str:
-    """Return the beginning of the hash, for tables and messages."""
+    """Return the beginning of the hash, for tables."""
     return stream_of(run).removeprefix(STREAM_PREFIX)[:16]
 
 

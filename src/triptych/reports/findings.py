@@ -68,7 +68,7 @@ def how_to_read(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> lis
     if measure is None or base is None:
         return []
     better, extreme = ("higher", "highest") if measure.higher_is_better else ("lower", "lowest")
-    kind = "the reference" if base.arm == study.reference else f"the arm with the {extreme} mean of this table"
+    kind = "the reference" if base.arm == study.reference else f"the arm with the {extreme} value in this table"
     delta = f"Δ is the difference from {base.label}, {kind}, in {measure.unit} ({better} is better), before rounding."
     return [*stand_in(rows, measure, study), " ".join([delta, *explain_interval(rows, analysis, base)])]
 

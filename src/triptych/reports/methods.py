@@ -43,7 +43,7 @@ def methods(rows: Sequence[ArmRow], analysis: Analysis, study: Study) -> str:
     sentences = [
         _arms(rows),
         _data(runs),
-        *how_trained(runs, study),
+        *how_trained(rows, study),
         *_training(rows),
         *how_translated(runs),
         _sizes(rows),

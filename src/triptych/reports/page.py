@@ -55,6 +55,7 @@ def build_page(
         tables=others,
         colours=colours,
         runs=runs_of(first.rows),
+        several_seeds=any(len(row.finished) > 1 for row in first.rows),
         spans=spans,
         home=home,
         translations=translations,

@@ -94,7 +94,7 @@ class Report:
             *(details.recall_by_frequency(self.rows, name) for name in names),
             *(details.validation(self.rows, metric, *how) for metric, how in figures.METRICS.items()),
             self.published.table,
-            setup.set_up(self.runs, self.study),
+            setup.set_up(self.rows, self.study),
             details.list_runs(self.rows),
         ]
         return [*self.main_tables, *(table for table in further if table and len(table.cells))]

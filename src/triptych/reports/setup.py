@@ -27,13 +27,14 @@ def in_short(rows: Sequence[ArmRow], study: Study) -> list[str]:
     if max(counts, default=0) > 1:
         seeds = f"{counts.pop()} seeds" if len(counts) == 1 else "the seeds of an arm"
         spread = [f"± is the standard deviation over {seeds}."]
-    return [*how_trained(runs_of(rows), study), *how_translated(runs_of(rows)), *spread]
+    return [*how_trained(rows, study), *how_translated(runs_of(rows)), *spread]
 
 
-def how_trained(runs: Sequence[StoredRun], study: Study) -> list[str]:
+def how_trained(rows: Sequence[ArmRow], study: Study) -> list[str]:
     """Return the budget, the batch, and whether the tokens were the same, as one string."""
+    runs = runs_of(rows)
     finished = [run for run in runs if run.result]
-    found = [*_budgets(runs), *_tokens(runs, study).values(), *_exceptions(finished).values()]
+    found = [*_budgets(runs), *_tokens(rows, study).values(), *_exceptions(finished).values()]
     return [f"Training: {' '.join(found)}"] if found else []
 
 
@@ -45,12 +46,13 @@ def how_translated(runs: Sequence[StoredRun]) -> list[str]:
     return [f"Translation of {' and '.join(names)}: {search}." for search, names in searches.items()]
 
 
-def set_up(runs: Sequence[StoredRun], study: Study) -> Table:
+def set_up(rows: Sequence[ArmRow], study: Study) -> Table:
     """Return every setting that says how the figures were made, a line each."""
+    runs = runs_of(rows)
     finished = [run for run in runs if run.result]
     lines = [("seeds", ", ".join(map(str, seeds)))] if (seeds := _seeds(runs)) else []
     lines += [("training", sentence) for sentence in _budgets(runs)]
-    lines += [*_tokens(runs, study).items(), *_exceptions(finished).items()]
+    lines += [*_tokens(rows, study).items(), *_exceptions(finished).items()]
     adopted = sum("weights_of" in (run.result or {}) for run in finished)
     if adopted:
         lines.append(
@@ -137,10 +139,10 @@ def _sentences(scores: Sequence[Mapping[str, object]]) -> str:
     return " or ".join(f"{count:,}" if isinstance(count, int) else MISSING for count in found)
 
 
-def _tokens(runs: Sequence[StoredRun], study: Study) -> dict[str, str]:
+def _tokens(rows: Sequence[ArmRow], study: Study) -> dict[str, str]:
     """Return whether runs that share a seed were trained on the same tokens, and whether they share a tokenizer."""
-    finished = [run for run in runs if run.result]
-    arms = "all arms" if len(finished) == len(runs) else "all finished arms"
+    finished = [run for run in runs_of(rows) if run.result]
+    which = "all arms" if all(row.complete for row in rows) else "all finished runs"
     found = {}
     if finished and not share_tokenizer(finished):
         found["tokenizers"] = "The tokenizers differ, so figures counted in pieces cannot be compared."
@@ -149,7 +151,7 @@ def _tokens(runs: Sequence[StoredRun], study: Study) -> dict[str, str]:
     if len(pairs) == len(first):
         return found
     if all(same_stream(run, other) for run, other in pairs):
-        found["tokens"] = f"For a given seed, {arms} saw the same tokens in the same order."
+        found["tokens"] = f"For a given seed, {which} saw the same tokens in the same order."
     elif all(share_stream(run, other) for run, other in pairs):
         equal = len({str(run.config.get("budget")) for run in finished}) == 1
         budget = "Equal FLOPs: for" if equal and all(map(has_budget_of_flops, finished)) else "For"

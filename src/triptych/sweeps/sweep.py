@@ -31,6 +31,9 @@ from triptych.training.finished import late_overrides, warn_of_late
 
 logger = logging.getLogger(__name__)
 
+NAMED = 5
+"""Most arms that are named where several have one reason."""
+
 
 class Sweep:
     """A sweep of one command line, planned before its first arm runs.
@@ -162,7 +165,7 @@ class Sweep:
         return [RunFolder(self.output / arm.run) for arm in self.arms if arm.status == FINISHED and arm.run]
 
     def problems(self) -> list[str]:
-        """Say why arms are not finished, a sentence for each reason, and how many arms there are."""
+        """Say why arms are not finished, a line for each reason, and last how many failed and how many are left."""
         arms = self.arms
         left = [arm for arm in arms if arm.status != FINISHED]
         reasons: dict[str | None, list[Arm]] = {}
@@ -170,9 +173,9 @@ class Sweep:
             reason = arm.reason if arm.status == FAILED else "not run" if arm.status == WAITING else "cut off"
             reasons.setdefault(reason, []).append(arm)
         lines = []
-        for reason, (first, *others) in reasons.items():
-            more = f" and {len(others):,} more" if others else ""
-            lines.append(f"{' '.join(first.overrides)}{more}: {reason}")
+        for reason, found in reasons.items():
+            more = [f"and {len(found) - NAMED:,} more"] if len(found) > NAMED else []
+            lines.append(f"{'; '.join([*(' '.join(arm.overrides) for arm in found[:NAMED]), *more])}: {reason}")
         if left:
             failed = sum(arm.status == FAILED for arm in left)
             counts = [f"{failed} of {len(arms)} arms failed"] if failed else []

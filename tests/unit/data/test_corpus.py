@@ -161,7 +161,8 @@ def test_half_a_gzip_file(folder: Path) -> None:
     ("changes", "message"),
     [
         ({"tgt": "de"}, r"neither '.*train\.de' nor 'train\.de\.gz'; 'train' exists in en, fr\."),
-        ({"train": "training"}, r"it has (.*), .*; name a text .* \(data\.train=test\), .*data\.validation=0\.05"),
+        ({"train": "training"}, r"it has test\.en, train\.en, val\.en\. Give the name without the ending \.en\."),
+        ({"train": "training", "src": "de"}, r"no file there ends in '\.de'"),
         ({"dir": "nowhere"}, "the folder 'nowhere' does not exist"),
         ({"tgt": "en"}, "data.src and data.tgt are both en"),
         ({"test": "test"}, r"must be a list of test sets, such as data\.test=\[test\]"),

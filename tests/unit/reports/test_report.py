@@ -29,6 +29,12 @@ def rendered(root: Path, title: str = "") -> pd.DataFrame:
     return table.cells.droplevel(0, axis=1)
 
 
+def test_a_page_breaks_names_between_words_and_keeps_them_text(tmp_path: Path) -> None:
+    make_run(tmp_path, "model=rnn,attention=a_b<i>&-0123abcd")
+    main([str(tmp_path)])
+    assert "rnn attention<wbr>=a_<wbr>b&lt;i&gt;&amp;</span>" in (tmp_path / "report.html").read_text()
+
+
 def test_a_run_in_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(tmp_path, "model=rnn,attention=bahdanau-0123abcd")
     assert main([str(tmp_path)]) == 0

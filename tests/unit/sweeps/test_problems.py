@@ -1,0 +1,45 @@
+"""What a sweep says of arms that are not finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from made_runs import make_arm as make_arm_alone
+
+from triptych.sweeps.sweep import Sweep
+
+
+def make_arm(folder: Path, place: int, *overrides: str, **made: str) -> None:
+    """An arm with an identity of its own."""
+    make_arm_alone(folder, place, *overrides, **made)
+    (folder / "arms" / f"{place:03}-0123abcd.json").rename(folder / "arms" / f"{place:03}-{place:08}.json")
+
+
+def problems(folder: Path) -> list[str]:
+    sweep = object.__new__(Sweep)  # a sweep whose arms are those that the folder has
+    sweep.output, sweep.planned = folder, []
+    return sweep.problems()
+
+
+def test_each_reason_stands_once_with_its_arms(tmp_path: Path) -> None:
+    make_arm(tmp_path, 0, "seed=1", run="a")
+    make_arm(tmp_path, 1, "seed=2", status="failed", reason="there is no text.")
+    make_arm(tmp_path, 2, "seed=3", status="running")
+    make_arm(tmp_path, 3, "seed=4", status="failed", reason="there is no text.")
+    assert problems(tmp_path) == [
+        "seed=2; seed=4: there is no text.",
+        "seed=3: cut off",
+        "2 of 4 arms failed, 1 are unfinished",
+    ]
+
+
+def test_of_many_arms_the_first_are_named(tmp_path: Path) -> None:
+    for place in range(8):
+        make_arm(tmp_path, place, f"seed={place}", status="waiting")
+    named = "; ".join(f"seed={place}" for place in range(5))
+    assert problems(tmp_path) == [f"{named}; and 3 more: not run", "8 are unfinished"]
+
+
+def test_nothing_is_said_of_finished_arms(tmp_path: Path) -> None:
+    make_arm(tmp_path, 0, "seed=1", run="a")
+    assert problems(tmp_path) == []
