@@ -232,7 +232,7 @@ def test_a_training_that_diverges_ends_with_a_result(tmp_path: Path) -> None:
 
 def test_a_log_in_a_file_has_a_line_a_validation(tmp_path: Path) -> None:
     said = run(tmp_path, "train", *TINY, "budget.steps=4", "validation.every=2").stdout
-    line = r"^step 2/4: loss [\d.]+, tokens/s [\d,]+, perplexity [\d.]+, bleu [\d.]+, left 0:\d\d$"
+    line = r"^step 2/4: loss [\d.]+, tokens/s [\d,]+, val ppl [\d.]+, val BLEU [\d.]+, left 0:\d\d$"
     assert re.search(line, said, re.MULTILINE)
 
 
