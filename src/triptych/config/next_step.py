@@ -12,6 +12,8 @@ from triptych.config.composition import MULTIRUN
 
 LONGEST = 500
 """Most characters of a sentence that is shown: no page of attention shows more at a glance."""
+SIDE_BY_SIDE = 3
+"""Models whose attention stands beside each other on a wide screen."""
 LISTED = ("metric", "callbacks", "logger")
 """Groups of which several options are chosen at a time."""
 
@@ -56,7 +58,7 @@ def after_export(folder: Path, command: Callable[[Path], list[str]] | None) -> l
 
 
 def after_report(folder: Path, runs: Sequence[Path], sentence: str | None, *, methods: bool) -> list[str]:
-    """Look at the attention of the first two arms over a test sentence; without weights, describe the methods.
+    """Look at the attention of the first three arms over a test sentence; without weights, describe the methods.
 
     Args:
         folder: that was reported.
@@ -64,7 +66,7 @@ def after_report(folder: Path, runs: Sequence[Path], sentence: str | None, *, me
         sentence: source of a test set.
         methods: whether the report has described the methods.
     """
-    shown = [str(run) for run in runs if has_attention(str(run))][:2]
+    shown = [str(run) for run in runs if has_attention(str(run))][:SIDE_BY_SIDE]
     if not shown:
         return _command("report", str(folder), "--all" if methods else "--methods")
     return after_translating(shown[0] if len(shown) == 1 else f"[{','.join(shown)}]", sentence)

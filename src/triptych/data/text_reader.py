@@ -219,6 +219,7 @@ def _other_texts(folder: Path, language: str) -> str:
         return f"no file there ends in '.{language}'"
     named = ", ".join(path.name for path in files[:LISTED]) + (", …" if len(files) > LISTED else "")
     return (
-        f"it has {named}. Give the name without the ending .{language}. A validation or test set that has no files can "
-        "be taken out of the training text: data.validation=0.05 data.test=0.05"
+        f"it has {named}. Give data.train, data.validation or data.test the name without the ending .{language}. A "
+        "validation or test set that has no files can be taken out of the training text: data.validation=0.05 "
+        "data.test=0.05"
     )

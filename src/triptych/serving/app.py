@@ -224,12 +224,13 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def refuse_malformed(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        said = f"{where}: {first['msg']}"
         if first["type"] == "json_invalid":
-            return problem(
-                HTTPStatus.UNPROCESSABLE_ENTITY, "The body of the request is no JSON; /docs shows what to send."
-            )
-        where = ".".join(str(part) for part in first["loc"][1:]) or "The request"
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{where}: {first['msg']}; /docs shows what to send.")
+            said = "The body of the request is no JSON"
+        elif not where:
+            said = "The body of the request is no JSON object with the header Content-Type: application/json"
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{said}; /docs shows what to send.")
 
     @app.exception_handler(HTTPException)
     async def refuse_route(request: Request, error: HTTPException) -> Response:

@@ -161,7 +161,10 @@ def test_half_a_gzip_file(folder: Path) -> None:
     ("changes", "message"),
     [
         ({"tgt": "de"}, r"neither '.*train\.de' nor 'train\.de\.gz'; 'train' exists in en, fr\."),
-        ({"train": "training"}, r"it has test\.en, train\.en, val\.en\. Give the name without the ending \.en\."),
+        (
+            {"train": "training"},
+            r"it has test\.en, train\.en, val\.en\. Give data\.train, .* the name without the ending \.en\.",
+        ),
         ({"train": "training", "src": "de"}, r"no file there ends in '\.de'"),
         ({"dir": "nowhere"}, "the folder 'nowhere' does not exist"),
         ({"tgt": "en"}, "data.src and data.tgt are both en"),

@@ -101,8 +101,8 @@ def test_a_sentence_is_translated(client: TestClient) -> None:
         ({"sentence": "a", "run": "one", "n_best": 4}, 422, "n_best=4 is more than the 3 that one has"),
         ({"sentence": "a", "run": "one", "n_best": "2"}, 422, "n_best"),
         ({"sentence": "a", "run": "one", "beam": 4}, 422, "beam: Extra inputs are not permitted"),
-        ([], 422, "The request"),
-        (None, 422, "The request"),
+        ([], 422, "no JSON object"),
+        (None, 422, "no JSON object"),
         ({"sentence": "long", "run": "one"}, 422, "one cannot translate this: model.max_length=5"),
         ({"sentence": "broken", "run": "one"}, 500, "could not be answered"),
     ],
@@ -114,6 +114,8 @@ def test_what_is_wrong_is_said(client: TestClient, body: Any, status: int, words
 def test_what_is_no_json_is_called_so(client: TestClient) -> None:
     answer = client.post("/api/translate", content=b"{x", headers=JSON)
     assert error_of(answer, 422) == "The body of the request is no JSON; /docs shows what to send."
+    answer = client.post("/api/translate", content='{"sentence": "A cat."}')
+    assert "no JSON object with the header Content-Type: application/json" in error_of(answer, 422)
 
 
 @pytest.mark.parametrize(
