@@ -66,6 +66,7 @@ def largest(panel: Any) -> float:
 
 def require_fitting(page: Any) -> None:
     """Nothing is wider than the window, panels do not overlap, and tokens lie in their panels without overlap."""
+    page.wait_for_function("!waiting.length")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     problems = page.evaluate(
         """() => {
@@ -81,7 +82,7 @@ def require_fitting(page: Any) -> None:
             if (plot.width < 25 || plot.height < 25) problems.push('no room for the weights');
             for (const side of ['query', 'key']) {
               const texts = [...panel.querySelectorAll(`.token.${side} .text`)]
-                .filter((one) => getComputedStyle(one).visibility === 'visible')
+                .filter((one) => one.getClientRects().length)
                 .map((one) => one.getBoundingClientRect());
               texts.forEach((box, i) => {
                 if (box.left < outer.left - 1 || box.right > outer.right + 1) problems.push(`${side} ${i} sticks out`);
@@ -276,6 +277,10 @@ def test_markup_shows_as_text_and_long_sentences_fit(tmp_path: Path) -> None:
         choose(page, "Whole sequence")
         choose(page, "Pieces")
         require_fitting(page)
+        built = "return [...document.querySelectorAll('#columns .panel')].map((panel) => panel.querySelector('canvas') !== null)"
+        assert not all(page.evaluate(f"() => {{ build(); {built} }}"))  # out of sight: after the frame
+        page.wait_for_function("!waiting.length")
+        assert page.evaluate(f"() => {{ {built} }}") == [True] * several.views(1)[1].weights.shape[1]
         whole = several.views(1)[1]
         first = column(page, 0).locator(".panel").first
         first.locator(".token.query").last.hover()

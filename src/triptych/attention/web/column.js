@@ -4,14 +4,20 @@ class Column {
   constructor(data) {
     Object.assign(this, { data, layer: undefined, lit: null, panels: [] });
     this.title = data.off.length ? `${data.name} without ${data.off.join(", ")}` : data.name;
-    this.element = make("section", { className: "column" });
-    this.element.setAttribute("aria-label", this.title);
+    this.translation = make("div");
     this.readout = make("p", { className: "readout" });
     this.grid = make("div", { className: "panels" });
     this.slider = make("input", { type: "range", min: 1, step: 1 });
     this.slider.addEventListener("input", () => this.show(Number(this.slider.value) - 1));
     this.count = make("output");
+    this.name = make("span", { className: "faint" });
     this.table = new HeadTable(this);
+    const label = make("label", { className: "range" }, make("span", {}, "Layer ", this.count), this.slider);
+    const head = make("div", { className: "head" }, label, this.name);
+    this.heads = make("div", {}, head, this.readout, this.grid, this.table.element);
+    this.none = make("p", { className: "none" });
+    this.element = make("section", { className: "column" }, this.translation, this.heads, this.none);
+    this.element.setAttribute("aria-label", this.title);
     this.grid.addEventListener("pointerleave", () => this.light(null));
     this.grid.addEventListener("focusout", (event) => this.grid.contains(event.relatedTarget) || this.light(null));
   }
@@ -39,7 +45,7 @@ class Column {
     return `entropy ${entropy.toFixed(2)}${effect === undefined ? "" : ` · off ${signed(effect)}`}`;
   }
 
-  // Build everything, for another pair, kind, view or level.
+  // Build everything for another pair, kind, view or level, but for what is in panels and table.
   build() {
     const { pair, view } = this;
     Object.assign(this, { lit: null, panels: [] });
@@ -48,21 +54,16 @@ class Column {
     const score = make("p", { className: "faint", textContent: `log p ${pair.score.toFixed(2).replace("-", "−")} nats` });
     const parts = [heading, target, score];
     if (pair.ablation) parts.push(this.ablation(pair.ablation));
-    if (!view) parts.push(make("p", { className: "none", textContent: `This model has no attention “${DATA.kinds[state.kind]}”.` }));
-    else {
-      const label = make("label", { className: "range" }, make("span", { textContent: "Layer " }), this.slider);
-      label.firstChild.append(this.count);
-      this.slider.max = view.layers;
-      this.slider.disabled = view.layers === 1;
-      this.layer = Math.min(this.layer ?? this.mostFocused(), view.layers - 1);
-      const name = make("span", { className: "faint", textContent: view.name });
-      parts.push(make("div", { className: "head" }, label, name), this.readout, this.grid, this.table.element);
-    }
-    this.element.replaceChildren(...parts);
-    if (view) {
-      this.show(this.layer);
-      this.table.build();
-    }
+    this.translation.replaceChildren(...parts);
+    this.heads.hidden = !view;
+    this.none.hidden = Boolean(view);
+    this.none.textContent = `This model has no attention “${DATA.kinds[state.kind]}”.`;
+    this.grid.replaceChildren();
+    if (!view) return;
+    this.name.textContent = view.name;
+    this.slider.max = view.layers;
+    this.slider.disabled = view.layers === 1;
+    this.show(Math.min(this.layer ?? this.mostFocused(), view.layers - 1));
   }
 
   // The layer whose heads have the lowest entropy, where the page begins.
@@ -83,15 +84,9 @@ class Column {
       this.grid.className = `panels ${state.view}`;
       this.panels = Array.from({ length: this.view.heads }, (_, head) => new Panel(this, head, false));
       this.grid.replaceChildren(...this.panels.map((panel) => panel.element));
-      this.layOut();
     }
     this.table.mark();
     this.read();
-  }
-
-  layOut() {
-    const width = this.panels[0].plot.clientWidth; // of all alike; reading it between the panels would lay out each
-    for (const panel of this.panels) panel.build(width);
   }
 
   drawn() { return enlarged?.column === this ? [...this.panels, enlarged] : this.panels; }

@@ -1,16 +1,41 @@
 // What is chosen, and the controls that choose it.
 
+const FRAME = 16; // milliseconds
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const state = { pair: 0, kind: Object.keys(DATA.kinds)[0], view: "lines", level: "pieces", threshold: 0.1 };
 const columns = DATA.columns.map((data) => new Column(data));
 const dialog = document.getElementById("large");
-let enlarged = null;
+let enlarged = null, waiting = []; // panels and tables to be built
 document.getElementById("columns").append(...columns.map((column) => column.element));
 
 function build() {
   document.getElementById("source").textContent = DATA.columns[0].pairs[state.pair].source;
   document.getElementById("limit").hidden = state.view === "heat";
   for (const column of columns) column.build();
+  layOut();
+}
+
+// Fill panels and tables: those in sight at once, the others after the frame, so that no answer waits for what nobody sees.
+function layOut() {
+  const shown = columns.filter((column) => column.view);
+  const widths = shown.map((column) => column.panels[0].plot.clientWidth); // all reads before all writes: a single layout
+  for (const [i, column] of shown.entries()) for (const panel of column.panels) panel.measure(widths[i]);
+  const parts = shown.flatMap((column) => [...column.panels, column.table]);
+  const inSight = new Set(parts.filter((part) => {
+    const { top, bottom } = part.element.getBoundingClientRect();
+    return top < window.innerHeight && bottom > 0;
+  }));
+  for (const part of inSight) part.build();
+  waiting = parts.filter((part) => !inSight.has(part));
+  buildAfterFrame();
+}
+
+function buildAfterFrame() {
+  requestAnimationFrame(() => setTimeout(() => {
+    const end = performance.now() + FRAME / 2;
+    while (waiting.length && performance.now() < end) waiting.shift().build();
+    if (waiting.length) buildAfterFrame();
+  }));
 }
 
 function openLarge(column, head) {
@@ -21,7 +46,8 @@ function openLarge(column, head) {
   document.getElementById("large-panel").replaceChildren(panel.element);
   for (const button of dialog.querySelectorAll("[data-step]")) button.disabled = count === 1;
   if (!dialog.open) dialog.showModal(); // takes the focus from the token that was lit
-  panel.build(panel.plot.clientWidth);
+  panel.measure(panel.plot.clientWidth);
+  panel.build();
   enlarged = panel;
 }
 
@@ -68,8 +94,9 @@ addEventListener("resize", () => {
   if (window.innerWidth === width) return; // a phone's address bar changes the height alone
   width = window.innerWidth;
   requestAnimationFrame(() => {
-    for (const column of columns.filter((one) => one.view)) column.layOut();
-    enlarged?.build(enlarged.plot.clientWidth);
+    layOut();
+    enlarged?.measure(enlarged.plot.clientWidth);
+    enlarged?.build();
   });
 });
 

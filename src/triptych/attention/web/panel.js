@@ -20,6 +20,11 @@ function widthOf(labels, size) {
 
 const inWords = (weight) => weight.toFixed(2).replace(/^0/, "");
 
+const blankToken = make("div", {}, make("span", { className: "text" })); // copying it is faster than making each
+blankToken.setAttribute("role", "option");
+blankToken.setAttribute("aria-selected", false);
+blankToken.tabIndex = -1;
+
 const colours = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
@@ -34,6 +39,8 @@ class Panel {
     this.facts = make("p", { className: "facts" });
     this.element = make("section", {}, this.title, this.plot, this.facts);
     this.mark();
+    for (const type of ["pointerover", "focusin"]) this.plot.addEventListener(type, (event) => this.lightToken(event));
+    this.plot.addEventListener("keydown", (event) => this.move(event));
     if (!large) this.element.addEventListener("click", (event) => event.target.closest(".token") || column.enlarge(head));
   }
 
@@ -47,12 +54,13 @@ class Panel {
     this.title.replaceChildren(`Head ${this.head + 1}${off ? ", off" : ""}`, sign);
   }
 
-  // Lay out tokens and canvas for a width in pixels.
-  build(width) {
+  // Reserve the room for tokens and canvas, for a width in pixels.
+  measure(width) {
     const { queries, keys } = this.column.labels, heat = state.view === "heat";
     const most = Math.max(queries.length, keys.length), room = width * 0.4;
     const isTight = Math.max(widthOf(queries, 12), widthOf(keys, 12)) > room, size = this.large ? 14 : isTight ? 11 : 12;
     const side = Math.min(widthOf(queries, size), room);
+    Object.assign(this, { canvas: null, labelSize: size, spans: { query: [], key: [] }, marked: [] });
     if (heat) {
       this.top = Math.min(widthOf(keys, size) + (this.large ? 26 : 22), this.large ? 150 : 86);
       this.keyStep = Math.min((width - side) / keys.length, this.large ? 34 : 24);
@@ -63,46 +71,62 @@ class Panel {
       this.keyStep = this.queryStep = this.large ? 21 : Math.max(5, Math.min(19, 420 / most));
       this.area = { left: side, top: 0, width: width - side - right, height: this.queryStep * most };
     }
-    this.plot.replaceChildren(); // what is added below is laid out once, after the last panel
+    this.keySide = heat ? this.top : width - side - this.area.width;
+    this.plot.replaceChildren();
     this.plot.className = `plot ${heat ? "heat" : "lines"}`;
     this.plot.style.height = `${this.area.top + this.area.height}px`;
+  }
+
+  // Fill the room with tokens and weights.
+  build() {
+    const { queries, keys } = this.column.labels;
     this.canvas = make("canvas");
     Object.assign(this.canvas.style, { left: `${this.area.left}px`, top: `${this.area.top}px` });
     this.plot.append(this.canvas);
-    this.addTokens("query", queries, this.queryStep, size, side);
-    this.addTokens("key", keys, this.keyStep, size, heat ? this.top : width - side - this.area.width);
-    if (heat) this.canvas.addEventListener("pointermove", (event) => this.lightCell(event));
+    this.addTokens("query", queries, this.queryStep, this.area.left);
+    this.addTokens("key", keys, this.keyStep, this.keySide);
+    if (state.view === "heat") this.canvas.addEventListener("pointermove", (event) => this.lightCell(event));
     this.draw();
   }
 
-  addTokens(side, labels, step, size, length) {
-    const across = side === "key" && state.view === "heat", small = step < LABEL_HEIGHT;
-    const group = make("div", { className: small ? "tiny" : "" });
-    group.setAttribute("role", "listbox");
-    group.setAttribute("aria-label", side === "query" ? "Tokens that look" : "Tokens that are looked at");
+  addTokens(side, labels, step, length) {
+    const size = this.labelSize, across = side === "key" && state.view === "heat", small = step < LABEL_HEIGHT;
+    const axis = make("div", { className: `axis ${across ? "across" : side}${small ? " tiny" : ""}` });
+    axis.setAttribute("role", "listbox");
+    axis.setAttribute("aria-label", side === "query" ? "Tokens that look" : "Tokens that are looked at");
+    axis.style.setProperty("--step", `${step}px`);
+    axis.style.fontSize = `${small ? size - 1 : Math.min(size, step * 0.86)}px`;
+    Object.assign(axis.style, across ? { left: `${this.area.left}px`, height: `${length}px` }
+      : { top: `${this.area.top}px`, width: `${length}px` });
     this.spans[side] = labels.map((label, i) => {
-      const number = make("span", { className: "number" });
-      const span = make("div", { className: `token ${side}` }, make("span", { className: "text", textContent: label }), number);
-      span.setAttribute("role", "option");
-      span.tabIndex = i === 0 && side === "query" ? 0 : -1;
-      if (this.column.isSpecial(side, i)) span.classList.add("special");
-      const start = across ? this.area.left + i * step : this.area.top + i * step;
-      const box = small ? Math.max(step, 5) : step;
-      Object.assign(span.style, across ? { left: `${start}px`, width: `${box}px`, height: `${length}px` }
-        : { top: `${start}px`, height: `${box}px`, width: `${length}px` });
-      span.style.fontSize = `${small ? size - 1 : Math.min(size, step * 0.86)}px`;
-      span.addEventListener("pointerenter", () => this.column.light(side, i, this));
-      span.addEventListener("focus", () => this.column.light(side, i, this));
-      span.addEventListener("keydown", (event) => this.move(event, side, i));
-      group.append(span);
+      const span = blankToken.cloneNode(true);
+      span.className = `token ${side}${this.column.isSpecial(side, i) ? " special" : ""}`;
+      span.firstChild.textContent = label;
       return span;
     });
-    this.plot.append(group);
+    if (side === "query") this.spans.query[0].tabIndex = 0;
+    axis.append(...this.spans[side]);
+    this.plot.append(axis);
+  }
+
+  // The side and the index of the token that an event happened on, or null.
+  tokenOf(event) {
+    const span = event.target.closest(".token");
+    if (!span) return null;
+    const side = span.classList.contains("query") ? "query" : "key";
+    return [side, this.spans[side].indexOf(span)];
+  }
+
+  lightToken(event) {
+    const token = this.tokenOf(event);
+    if (token) this.column.light(...token, this);
   }
 
   // Arrow keys go from token to token, and to the other side; one token of a panel is reached by Tab.
-  move(event, side, i) {
-    const other = side === "query" ? "key" : "query", own = this.spans[side], across = this.spans[other];
+  move(event) {
+    const token = this.tokenOf(event);
+    if (!token) return;
+    const [side, i] = token, other = side === "query" ? "key" : "query", own = this.spans[side], across = this.spans[other];
     const targets = {
       ArrowUp: own[i - 1], ArrowDown: own[i + 1], Home: own[0], End: own.at(-1),
       ArrowRight: across[Math.min(i, across.length - 1)], ArrowLeft: across[Math.min(i, across.length - 1)],
@@ -122,19 +146,28 @@ class Panel {
     if (q >= 0 && q < queries && k >= 0 && k < keys) this.column.light("query", q, this, k);
   }
 
-  // Draw the weights, and light what is lit.
+  // Draw the weights, and light what is lit; a panel that is not built yet has nothing to draw on.
   draw() {
+    if (!this.canvas) return;
     const lit = this.column.lit;
     this.paint(lit);
-    for (const side of ["query", "key"])
-      for (const [i, span] of this.spans[side].entries()) {
-        const isLit = lit?.side === side && lit.index === i || lit?.key === i && side === "key";
-        span.classList.toggle("lit", Boolean(isLit));
-        span.setAttribute("aria-selected", Boolean(isLit));
-        span.classList.remove("shown");
-      }
-    if (lit) this.showNumbers(lit);
-    else this.facts.textContent = this.column.factsOf(this.head);
+    for (const span of this.marked) {
+      span.classList.remove("lit", "shown");
+      span.setAttribute("aria-selected", false);
+      span.querySelector(".number")?.remove();
+    }
+    this.marked = lit ? [...this.markLit(lit), ...this.showNumbers(lit)] : [];
+    if (!lit) this.facts.textContent = this.column.factsOf(this.head);
+  }
+
+  markLit(lit) {
+    const spans = [this.spans[lit.side][lit.index]];
+    if (lit.key !== undefined) spans.push(this.spans.key[lit.key]);
+    for (const span of spans) {
+      span.classList.add("lit");
+      span.setAttribute("aria-selected", true);
+    }
+    return spans;
   }
 
   // Show the lit token's weights beside the tokens of the other side, the largest first, where there is room.
@@ -142,18 +175,20 @@ class Panel {
     const other = lit.side === "query" ? "key" : "query", step = other === "key" ? this.keyStep : this.queryStep;
     const found = weightsOf(this.matrix, lit.side, lit.index), labels = this.column.labels;
     const order = found.map((weight, i) => [weight, i]).filter(([weight]) => weight >= SHOWN).sort((a, b) => b[0] - a[0]);
-    const places = [], few = step < LABEL_HEIGHT ? order.slice(0, 12) : order;
+    const places = [], spans = [], few = step < LABEL_HEIGHT ? order.slice(0, 12) : order;
     for (const [weight, i] of few) {
       if (step < LABEL_HEIGHT && places.some((place) => Math.abs(place - i) * step < 13)) continue;
       places.push(i);
       const span = this.spans[other][i];
-      span.lastChild.textContent = inWords(weight);
+      span.append(make("span", { className: "number", textContent: inWords(weight) }));
       span.classList.add("shown");
+      spans.push(span);
     }
     const names = other === "key" ? labels.keys : labels.queries;
     const shown = lit.key === undefined ? order.slice(0, this.large ? 6 : 3) : [[found[lit.key], lit.key]];
     const digits = lit.key === undefined ? 2 : 4;
     this.facts.textContent = shown.map(([weight, i]) => `${names[i]} ${weight.toFixed(digits)}`).join(" · ") || "none";
+    return spans;
   }
 
   paint(lit) {
