@@ -277,10 +277,10 @@ def test_markup_shows_as_text_and_long_sentences_fit(tmp_path: Path) -> None:
         choose(page, "Whole sequence")
         choose(page, "Pieces")
         require_fitting(page)
-        built = "return [...document.querySelectorAll('#columns .panel')].map((panel) => panel.querySelector('canvas') !== null)"
-        assert not all(page.evaluate(f"() => {{ build(); {built} }}"))  # out of sight: after the frame
+        built = "[...document.querySelectorAll('#columns .panel')].map((panel) => panel.querySelector('canvas') !== null)"
+        assert not all(page.evaluate(f"() => {{ build(); return {built} }}"))  # out of sight: after the frame
         page.wait_for_function("!waiting.length")
-        assert page.evaluate(f"() => {{ {built} }}") == [True] * several.views(1)[1].weights.shape[1]
+        assert page.evaluate(built) == [True] * several.views(1)[1].weights.shape[1]
         whole = several.views(1)[1]
         first = column(page, 0).locator(".panel").first
         first.locator(".token.query").last.hover()

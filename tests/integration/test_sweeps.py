@@ -424,7 +424,7 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
         "triptych: the launcher broke off: a worker died",
         "triptych: the launcher broke off: a worker died",
         "triptych: model=transformer; model=lm4mt: not run",
-        "triptych: 2 are unfinished; again: triptych train -m model=transformer,lm4mt jobs=1",
+        "triptych: 2 not finished; again: triptych train -m model=transformer,lm4mt jobs=1",
     ]
 
 

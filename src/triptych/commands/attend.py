@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig
 
 from triptych.commands.arguments import run_command, shows_only, split_config_dirs
 from triptych.commands.printing import print_fitted, show_next
@@ -65,15 +65,20 @@ def _attend(config: DictConfig) -> None:
         show_next(_next_command(config, [*drawn[0].off, head]))
 
 
-def _as_list(value: str | ListConfig) -> list[str]:
+def _as_list(value: str | Sequence[str]) -> list[str]:
     return [value] if isinstance(value, str) else [str(one) for one in value]
+
+
+def _one_or_list(values: str | Sequence[str]) -> str:
+    found = _as_list(values)
+    return found[0] if len(found) == 1 else f"[{','.join(found)}]"
 
 
 def _next_command(config: DictConfig, off: list[str]) -> list[str]:
     """Return the command that switches off heads, and writes a page beside the one that was written."""
-    ablate = f"ablate={off[0]}" if len(off) == 1 else f"ablate=[{','.join(off)}]"
     given = [f"{key}={config[key]}" for key in ("src", "tgt", "reference", "checkpoint") if config[key] is not None]
     given += [] if config.device == "cpu" else [f"device={config.device}"]
+    given += [f"{key}={_one_or_list(values)}" for key, values in (("trust", config.trust), ("ablate", off)) if values]
     page = Path(config.output)
     output = page.with_stem(f"{re.sub(WITHOUT, '', page.stem)}_without_{len(off)}")
-    return ["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, ablate, f"output={output}", config.sentence]
+    return ["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, f"output={output}", config.sentence]

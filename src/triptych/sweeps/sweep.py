@@ -179,7 +179,7 @@ class Sweep:
         if left:
             failed = sum(arm.status == FAILED for arm in left)
             counts = [f"{failed} of {len(arms)} arms failed"] if failed else []
-            counts += [f"{len(left) - failed} are unfinished"] if len(left) > failed else []
+            counts += [f"{len(left) - failed} not finished"] if len(left) > failed else []
             lines.append(", ".join(counts))
         return lines
 

@@ -29,7 +29,7 @@ def test_each_reason_stands_once_with_its_arms(tmp_path: Path) -> None:
     assert problems(tmp_path) == [
         "seed=2; seed=4: there is no text.",
         "seed=3: cut off",
-        "2 of 4 arms failed, 1 are unfinished",
+        "2 of 4 arms failed, 1 not finished",
     ]
 
 
@@ -37,7 +37,7 @@ def test_of_many_arms_the_first_are_named(tmp_path: Path) -> None:
     for place in range(8):
         make_arm(tmp_path, place, f"seed={place}", status="waiting")
     named = "; ".join(f"seed={place}" for place in range(5))
-    assert problems(tmp_path) == [f"{named}; and 3 more: not run", "8 are unfinished"]
+    assert problems(tmp_path) == [f"{named}; and 3 more: not run", "8 not finished"]
 
 
 def test_nothing_is_said_of_finished_arms(tmp_path: Path) -> None:
