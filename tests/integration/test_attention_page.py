@@ -277,7 +277,8 @@ def test_markup_shows_as_text_and_long_sentences_fit(tmp_path: Path) -> None:
         choose(page, "Whole sequence")
         choose(page, "Pieces")
         require_fitting(page)
-        built = "[...document.querySelectorAll('#columns .panel')].map((panel) => panel.querySelector('canvas') !== null)"
+        panels = "[...document.querySelectorAll('#columns .panel')]"
+        built = f"{panels}.map((panel) => panel.querySelector('canvas') !== null)"
         assert not all(page.evaluate(f"() => {{ build(); return {built} }}"))  # out of sight: after the frame
         page.wait_for_function("!waiting.length")
         assert page.evaluate(built) == [True] * several.views(1)[1].weights.shape[1]
