@@ -69,16 +69,13 @@ def _as_list(value: str | Sequence[str]) -> list[str]:
     return [value] if isinstance(value, str) else [str(one) for one in value]
 
 
-def _one_or_list(values: str | Sequence[str]) -> str:
-    found = _as_list(values)
-    return found[0] if len(found) == 1 else f"[{','.join(found)}]"
-
-
 def _next_command(config: DictConfig, off: list[str]) -> list[str]:
     """Return the command that switches off heads, and writes a page beside the one that was written."""
     given = [f"{key}={config[key]}" for key in ("src", "tgt", "reference", "checkpoint") if config[key] is not None]
     given += [] if config.device == "cpu" else [f"device={config.device}"]
-    given += [f"{key}={_one_or_list(values)}" for key, values in (("trust", config.trust), ("ablate", off)) if values]
+    for key, values in (("trust", _as_list(config.trust)), ("ablate", off)):
+        if values:
+            given.append(f"{key}={values[0]}" if len(values) == 1 else f"{key}=[{','.join(values)}]")
     page = Path(config.output)
     output = page.with_stem(f"{re.sub(WITHOUT, '', page.stem)}_without_{len(off)}")
     return ["triptych", "attend", f"run={_as_list(config.run)[0]}", *given, f"output={output}", config.sentence]
