@@ -1,6 +1,7 @@
 # make compare   train the five architectures on the built-in corpus, and print their table
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
 # make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2
+# make bench-quality  seconds of training until BLEU passes 30, 40 and 45, beside JoeyNMT; hours
 # make docs      the documentation site, in site/: open site/index.html
 # make notebooks run the notebooks and store them with their outputs
 # make lint      ruff and mypy
@@ -15,7 +16,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all test-faults test-gpu test-slurm gpu-wheels lint bench studies docs notebooks
+.PHONY: compare quick test test-all test-faults test-gpu test-slurm gpu-wheels lint bench bench-quality studies docs notebooks
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -44,8 +45,14 @@ study-%: .venv/installed
 	$(BIN)/triptych train -m experiment=$* scale=$(SCALE) output=runs/$(SCALE)/$*
 	$(BIN)/triptych report runs/$(SCALE)/$*
 
+# DATA=FOLDER: Multi30k's files, which are downloaded without it
+BENCH := $(if $(DATA),--data $(DATA))
+
 bench: .venv/installed-test
-	$(BIN)/python -m benchmarks.cpu
+	$(BIN)/python -m benchmarks.cpu $(BENCH)
+
+bench-quality: .venv/installed-test
+	$(BIN)/python -m benchmarks.quality $(BENCH)
 
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build

@@ -31,12 +31,14 @@ from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH
 from benchmarks.page import PARTS, write_page
 from triptych.accounting.peaks import device_name
+from triptych.config.composition import compose_run
 from triptych.data.corpus import Corpus
 from triptych.kernels.matmul import CPUINFO
 from triptych.kernels.precision import has_bf16
 from triptych.runs.folder import write_json
 from triptych.runs.run import Run, load
 from triptych.runs.versions import versions
+from triptych.training.build import prepare_text
 
 RESULTS = Path(__file__).parent / "results"
 PEERS: dict[str, dict[str, Any]] = {
@@ -82,13 +84,18 @@ class Bench:
 
     @cached_property
     def corpus(self) -> Corpus:
-        return instantiate(self.run.config.data, test=[TEST])  # trainings leave the test set out
+        return instantiate(self.config.data, test=[TEST])  # trainings leave the test set out
+
+    @cached_property
+    def config(self) -> Any:
+        return compose_run([*ours.COMMON, *ours.ARMS["transformer"], *self.options]).config
 
     @cached_property
     def joey(self) -> joeynmt.JoeyNMT:
         text = {"train": "train", "validation": "validation", "test": TEST}
         sides = {name: self.corpus.splits[split] for name, split in text.items()}
-        return joeynmt.JoeyNMT(self.work / "joeynmt", sides, self.run.tokenizer)
+        tokenizer, _ = prepare_text(self.config, self.corpus)
+        return joeynmt.JoeyNMT(self.work / "joeynmt", sides, tokenizer)
 
     def perplexity(self) -> dict[str, Any]:
         """Of the validation text, by the Transformers that have learned."""
@@ -157,8 +164,16 @@ class Bench:
         return self._train(arm, precision, LEARNED, "learned")
 
     def _train(self, arm: str, precision: str, updates: int, turn: str) -> Path:
-        options = [*self.options, "data.test=[]", f"strategy.precision={precision}"]
-        return ours.train(arm, self.runs / turn / precision / arm, updates, *options)
+        return ours.train(arm, self.runs / turn / precision / arm, updates, *self.training_options(precision))
+
+    def fastest_precision(self, arm: str) -> str:
+        """Return the precision in which an arm trains fastest: not every CPU with instructions for bf16 gains by it."""
+        speeds = {precision: ours.speed(self._train(arm, precision, FEWEST, "fastest")) for precision in PRECISIONS}
+        return max(speeds, key=lambda precision: speeds[precision]["tokens_per_second"])
+
+    def training_options(self, precision: str) -> list[str]:
+        """Return the overrides of a training beside those of its arm."""
+        return [*self.options, "data.test=[]", f"strategy.precision={precision}"]
 
 
 def _medians(readings: list[dict[str, float]]) -> dict[str, float]:

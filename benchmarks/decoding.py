@@ -20,7 +20,9 @@ from triptych.decoding.search import Search
 
 BATCH = 4096
 """Source tokens per batch of CTranslate2. Of 1,024 and 4,096 this was faster."""
-SEARCH = Search(beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, stop="exact", n_best=1)
+SEARCH = Search(
+    beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, min_length=0, stop="exact", n_best=1
+)
 
 
 def ours(folder: Path) -> Callable[[list[str]], object]:

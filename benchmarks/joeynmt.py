@@ -25,6 +25,7 @@ from triptych.decoding.translator import Translator
 from triptych.layers.positions import sinusoid
 from triptych.runs.run import load
 
+ROOT = Path(__file__).parents[1]
 # JoeyNMT 2.3.0 does not work with newer versions of sentencepiece and setuptools.
 PACKAGES = ["joeynmt==2.3.0", "importlib_metadata", "sentencepiece==0.2.0", "setuptools<81"]
 SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
@@ -102,6 +103,22 @@ class JoeyNMT:
         log = self._run("train", config, folder, "-t")
         (count,) = re.findall(r"Total params: (\d+)", log)
         return {**_speed(log), "parameters": int(count)}
+
+    def train_until(
+        self, name: str, model: dict[str, Any], goal: float, every: float, most: int
+    ) -> tuple[list[str | Path], dict[str, str]]:
+        """Return the command, and its environment, that trains a model until its greedy BLEU reaches a goal.
+
+        Args:
+            every: seconds of training between validations.
+            most: updates.
+        """
+        config = self._config(model, self.work / name)
+        config["training"] |= {"updates": most, "validation_freq": 1, "logging_freq": 1}
+        path = self.work / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(config))
+        environment = {"PYTHONPATH": str(ROOT), "GOAL": str(goal), "EVERY": str(every)}
+        return [self.python, "-m", "benchmarks.joeynmt_until", path, "-t"], environment
 
     def perplexity(self, run: Path, pairs: tuple[list[str], list[str]]) -> float:
         """Return the perplexity of the Transformer trained last, computed with its weights in our run's model.

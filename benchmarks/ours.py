@@ -7,13 +7,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
 from hydra.utils import instantiate
+from lightning.pytorch.callbacks import Callback
 from torch import Tensor
 from torch.profiler import record_function
 
+from benchmarks.training_clock import TrainingClock
 from triptych.config.composition import compose_run
 from triptych.contract.batch import Batch
 from triptych.kernels.matmul import fast_products
@@ -51,14 +54,53 @@ ARMS = {
 }
 
 
+class Until(Callback):
+    """Reports each validation, and ends the training when BLEU has reached a goal."""
+
+    def __init__(self, goal: float) -> None:
+        self.goal = goal
+
+    def on_train_start(self, trainer: Any, module: Any) -> None:
+        self.clock = TrainingClock()
+
+    def on_validation_start(self, trainer: Any, module: Any) -> None:
+        self.clock.stop()
+
+    def on_validation_end(self, trainer: Any, module: Any) -> None:
+        bleu = float(trainer.callback_metrics["validation/bleu"])
+        self.clock.report(trainer.global_step, bleu)
+        trainer.should_stop |= bleu >= self.goal
+
+    def on_train_batch_start(self, trainer: Any, module: Any, batch: Batch, index: int) -> None:
+        self.clock.go_on()
+
+
+def command(arm: str, output: Path, *options: str) -> list[str]:
+    """Return the command that trains an arm in a folder."""
+    given = [*COMMON, *ARMS[arm], "log_every=10", *options, f"output={output}"]
+    return [sys.executable, "-m", "triptych", "train", *given]
+
+
+def train_until(arm: str, output: Path, goal: float, every: int, most: int, *options: str) -> list[str]:
+    """Return the command that trains an arm until its BLEU reaches a goal.
+
+    Args:
+        every: updates between validations.
+        most: updates.
+    """
+    limits = [f"budget.steps={most}", f"validation.every={every}", "validation.bleu_every=1"]
+    callback = ["+callbacks.until._target_=benchmarks.ours.Until", f"+callbacks.until.goal={goal}"]
+    return command(arm, output, *limits, *callback, *options)
+
+
 def train(arm: str, output: Path, updates: int, *options: str) -> Path:
     """Train an arm by the command line in a folder without runs, and return the run's folder."""
     output.mkdir(parents=True, exist_ok=True)
-    limits = [f"budget.steps={updates}", f"validation.every={updates}", "validation.bleu_every=2", "log_every=10"]
-    command = [sys.executable, "-m", "triptych", "train", *COMMON, *ARMS[arm], *limits, *options, f"output={output}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    limits = [f"budget.steps={updates}", f"validation.every={updates}", "validation.bleu_every=2"]
+    given = command(arm, output, *limits, *options)
+    done = subprocess.run(given, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(given)}: {done.stderr[-2000:]}")
     (result,) = output.glob("*/result.json")
     return result.parent
 

@@ -1,0 +1,36 @@
+"""Training steps without a trainer, in turns.
+
+python -m benchmarks.paced_steps ARM [key=value …]
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.ours import Steps
+from benchmarks.paced import Pace
+from triptych.kernels.malloc import keep_freed_memory
+
+WARMUP = 5
+
+
+def main() -> None:
+    keep_freed_memory()
+    steps = Steps(sys.argv[1], *sys.argv[2:])
+    batches, tokens = steps.batches, 0
+
+    def counted() -> object:
+        nonlocal tokens
+        for batch in batches:
+            tokens = int((batch.host_lengths - 1).sum())
+            yield batch
+
+    steps.batches = counted()
+    pace, more = Pace(WARMUP), True
+    while more:
+        steps.step()
+        more = pace.step(tokens=tokens)
+
+
+if __name__ == "__main__":
+    main()

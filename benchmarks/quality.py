@@ -1,0 +1,154 @@
+"""Seconds of training until BLEU passes 30, 40 and 45, beside JoeyNMT: `make bench-quality`.
+
+    python -m benchmarks.quality [--arms transformer,rnn_luong] [--data FOLDER] [--work FOLDER]
+
+Both programs train models of equal size on Multi30k, English to French, with the same pieces, optimizer, schedule,
+dropout and loss; ours in the precision that is faster here, JoeyNMT in fp32, each with its own batches. BLEU is that of
+greedy translations of the validation set (13a, cased). JoeyNMT trains once, to 40; ours twice before it and once after,
+the last time to 45. Nothing else may run on the machine. Writes benchmarks/results/quality.json and quality.md, an arm
+at a time: one arm takes about an hour and a half on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import ours
+from benchmarks.cpu import FEWEST, PEERS, RESULTS, Bench, machine
+from benchmarks.page import table
+from benchmarks.training_clock import MARK
+from triptych.files import replacing
+from triptych.runs.folder import write_json
+
+GOALS = (30.0, 40.0, 45.0)
+TURNS = (("ours", 40.0), ("ours", 40.0), ("joeynmt", 40.0), ("ours", 45.0))
+"""Who trains, one after the other, and to which BLEU."""
+EVERY = {"ours": 40, "joeynmt": 240.0}
+"""Updates of ours between validations, and seconds of JoeyNMT's training."""
+MOST = 10_000
+"""Updates after which a training ends that has not reached its goal."""
+Curve = list[dict[str, float]]
+"""Updates, seconds of training and BLEU of each validation."""
+
+
+def follow(command: Sequence[str | Path], environment: Mapping[str, str]) -> Curve:
+    """Run a training and return its curve.
+
+    Raises:
+        RuntimeError: it has failed.
+    """
+    curve, log = [], []
+    given = os.environ | environment
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=given) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            log.append(line)
+            if line.startswith(MARK):
+                curve.append(json.loads(line.removeprefix(MARK)))
+                print("  {updates:,} updates, {seconds:.0f} s: BLEU {bleu:.1f}".format(**curve[-1]), flush=True)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {''.join(log)[-2000:]}")
+    return curve
+
+
+def seconds_to(goal: float, curve: Curve) -> float | None:
+    """Return the seconds of training until BLEU passes a goal, None if it never does.
+
+    Between the two validations around the goal, BLEU is taken to grow evenly; at the start it is 0.
+    """
+    before = {"seconds": 0.0, "bleu": 0.0}
+    for reached in curve:
+        if reached["bleu"] >= goal:
+            share = (goal - before["bleu"]) / (reached["bleu"] - before["bleu"])
+            return before["seconds"] + share * (reached["seconds"] - before["seconds"])
+        before = reached
+    return None
+
+
+def measure(bench: Bench, arm: str) -> dict[str, Any]:
+    """Train both programs' models, one after the other, and return their curves, and our precision."""
+    precision, found = bench.fastest_precision(arm), []
+    for turn, (program, goal) in enumerate(TURNS):
+        print(f"{arm}, {program}, to {goal:g}", flush=True)
+        if program == "ours":
+            output = bench.runs / f"quality-{turn}" / arm
+            shutil.rmtree(output, ignore_errors=True)
+            options = bench.training_options(precision)
+            curve = follow(ours.train_until(arm, output, goal, EVERY["ours"], MOST, *options), {})
+        else:
+            command, environment = bench.joey.train_until(arm, PEERS[arm], goal, EVERY["joeynmt"], MOST)
+            curve = follow(command, environment)
+        found.append({"program": program, "curve": curve})
+    return {"precision": precision, "trainings": found}
+
+
+def page(found: dict[str, Any]) -> str:
+    """Return the page of Markdown."""
+    lines = [
+        "# Time to quality on a CPU",
+        "",
+        f"{found['machine']['processor']}, {found['machine']['device']}, {found['machine']['capability']}; torch "
+        f"{found['machine']['versions']['torch']}.",
+        "",
+        "Seconds of training until the greedy translations of Multi30k's validation set, English to French, pass a "
+        "BLEU (13a, cased). The models, pieces, optimizer, schedule, dropout and loss are those of [cpu.md](cpu.md). "
+        "The clock stands still while a model validates and is saved. JoeyNMT trained once, in fp32; ours several "
+        "times, in the precision that is faster here, of which the median is shown, and the extremes in brackets.",
+        "",
+    ]
+    rows: list[list[str]] = []
+    for arm, measured in found["arms"].items():
+        curves = {
+            program: [one["curve"] for one in measured["trainings"] if one["program"] == program]
+            for program, _ in TURNS
+        }
+        for goal in GOALS:
+            mine = [seconds for curve in curves["ours"] if (seconds := seconds_to(goal, curve)) is not None]
+            theirs = seconds_to(goal, curves["joeynmt"][0])
+            shown = f"{statistics.median(mine):,.0f} [{min(mine):,.0f}, {max(mine):,.0f}]" if mine else "not reached"
+            peer = f"{theirs:,.0f}" if theirs is not None else ""
+            ratio = f"{theirs / statistics.median(mine):.1f}" if mine and theirs is not None else ""
+            rows.append([arm, measured["precision"], f"{goal:g}", shown, peer, ratio])
+    lines += table(["model", "our precision", "BLEU", "ours, s", "JoeyNMT, s", "ratio"], rows)
+    for arm, measured in found["arms"].items():
+        lines += [f"## {arm}", "", "BLEU at each validation:", ""]
+        for number, one in enumerate(measured["trainings"], 1):
+            points = ", ".join(f"{point['seconds']:,.0f} s {point['bleu']:.1f}" for point in one["curve"])
+            lines += [f"- training {number}, {one['program']}: {points}"]
+        lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--arms", default="transformer,rnn_luong", help="models (transformer,rnn_luong)")
+    parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
+    parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
+    arguments = parser.parse_args()
+    arms = arguments.arms.split(",")
+    if unknown := [arm for arm in arms if arm not in PEERS]:
+        parser.error(f"--arms has {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    bench = Bench(arguments.work.resolve(), arguments.data, rounds=1, updates=FEWEST)
+    here, stored = machine(), RESULTS / "quality.json"
+    before = json.loads(stored.read_text()) if stored.exists() else {}
+    # Arms of another machine or of other code do not stand in one table.
+    found = before if before.get("machine") == here else {"machine": here, "arms": {}}
+    for arm in arms:
+        found["arms"][arm] = measure(bench, arm)
+        RESULTS.mkdir(exist_ok=True)
+        write_json(stored, found)
+        with replacing(RESULTS / "quality.md") as beside:
+            beside.write_text(page(found), encoding="utf-8")
+    print(page(found))
+
+
+if __name__ == "__main__":
+    main()

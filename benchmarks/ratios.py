@@ -1,0 +1,50 @@
+"""Ratios of speeds that were measured in turns, and how far they are known."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.paced import Reading
+
+Readings = Mapping[str, Sequence[Reading]]
+"""What each worker has done in a second of each of its turns."""
+
+SETTLED = 0.04
+"""Largest relative distance of an interval's ends from the ratio that counts as settled."""
+RESAMPLES = 10_000
+
+
+class Ratio(NamedTuple):
+    """The geometric mean of the turns' ratios, and its 95% interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_settled(self) -> bool:
+        return max(self.high / self.mean - 1, 1 - self.low / self.mean) <= SETTLED
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def amounts(readings: Readings, name: str, key: str) -> list[float]:
+    """Return one figure of a worker's readings, turn by turn."""
+    return [reading[key] for reading in readings[name]]
+
+
+def median(readings: Readings, name: str, key: str) -> float:
+    return statistics.median(amounts(readings, name, key))
+
+
+def ratio(ours: Sequence[float], others: Sequence[float]) -> Ratio:
+    """Return the ratio of speeds, of which each pair is of one turn. Its interval is from a bootstrap over turns."""
+    logs = np.log(np.asarray(ours) / np.asarray(others))
+    means = np.random.default_rng(0).choice(logs, (RESAMPLES, len(logs))).mean(axis=1)
+    low, high = np.exp(np.quantile(means, [0.025, 0.975]))
+    return Ratio(float(np.exp(logs.mean())), float(low), float(high))
