@@ -6,9 +6,11 @@ python -m benchmarks.paced_steps ARM [key=value …]
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from benchmarks.ours import Steps
 from benchmarks.paced import Pace
+from triptych.contract.batch import Batch
 from triptych.kernels.malloc import keep_freed_memory
 
 WARMUP = 5
@@ -19,7 +21,7 @@ def main() -> None:
     steps = Steps(sys.argv[1], *sys.argv[2:])
     batches, tokens = steps.batches, 0
 
-    def counted() -> object:
+    def counted() -> Iterator[Batch]:
         nonlocal tokens
         for batch in batches:
             tokens = int((batch.host_lengths - 1).sum())

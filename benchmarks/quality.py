@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -80,7 +79,6 @@ def measure(bench: Bench, arm: str) -> dict[str, Any]:
         print(f"{arm}, {program}, to {goal:g}", flush=True)
         if program == "ours":
             output = bench.runs / f"quality-{turn}" / arm
-            shutil.rmtree(output, ignore_errors=True)
             options = bench.training_options(precision)
             curve = follow(ours.train_until(arm, output, goal, EVERY["ours"], MOST, *options), {})
         else:
@@ -100,8 +98,9 @@ def page(found: dict[str, Any]) -> str:
         "",
         "Seconds of training until the greedy translations of Multi30k's validation set, English to French, pass a "
         "BLEU (13a, cased). The models, pieces, optimizer, schedule, dropout and loss are those of [cpu.md](cpu.md). "
-        "The clock stands still while a model validates and is saved. JoeyNMT trained once, in fp32; ours several "
-        "times, in the precision that is faster here, of which the median is shown, and the extremes in brackets.",
+        "The clock stands still while a model validates and is saved. JoeyNMT trained once, in fp32. Ours trained "
+        "several times, in the precision that is faster here. The table has the median of these trainings, and in "
+        "brackets the fastest and the slowest.",
         "",
     ]
     rows: list[list[str]] = []
