@@ -1,6 +1,8 @@
 """Training steps without a trainer, in turns.
 
-python -m benchmarks.paced_steps ARM [key=value …]
+    python -m benchmarks.paced_steps ARM [key=value …]
+
+ARM is a name in ``benchmarks.ours.ARMS``.
 """
 
 from __future__ import annotations
