@@ -34,7 +34,7 @@ def loss_and_gradients(model: TranslationModel, batch: Batch) -> tuple[float, di
 @pytest.mark.parametrize("name", MODELS)
 def test_loss_and_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
-    batch, model = random_batch(LENGTHS), build_model(f"model={name}", "scale.dropout=0").float().train()
+    batch, model = random_batch(LENGTHS), build_model(f"model={name}", "model.dropout=0").float().train()
     here, gradients = loss_and_gradients(model, batch)
     model.zero_grad(set_to_none=True)
     there, others = loss_and_gradients(model.cuda(), batch.to(torch.device("cuda")))

@@ -52,7 +52,9 @@ class _Scatter(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, rows: Tensor, count: int) -> Tensor:
         ctx.save_for_backward(rows)
-        return x.new_zeros(count, *x.shape[1:]).index_copy_(0, rows, x)
+        zeros = x.new_zeros(count, *x.shape[1:])
+        # Compiled by PyTorch 2.11, a function that writes in place has no gradient.
+        return zeros.index_copy(0, rows, x) if torch.compiler.is_compiling() else zeros.index_copy_(0, rows, x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:

@@ -176,7 +176,7 @@ class TransformerDecoder(CausalBlocks, Decoder):
         return DecoderState(sentence, {"visible": mask.new_empty(len(mask), 0)})
 
     def gpu_shares(self, encoder: Encoder) -> GpuShares | None:
-        return GpuShares(training=0.165, search=0.020) if isinstance(encoder, TransformerEncoder) else None
+        return GpuShares(training=0.112, search=0.020) if isinstance(encoder, TransformerEncoder) else None
 
     def flops(self, src_length: int, steps: int) -> int:
         return self.count_flops(steps, src_length)

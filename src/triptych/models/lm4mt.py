@@ -238,7 +238,7 @@ class LM4MT(TranslationModel):
 
     @property
     def gpu_shares(self) -> GpuShares:
-        return GpuShares(training=0.266, search=0.024)
+        return GpuShares(training=0.229, search=0.024)
 
     @property
     def embedding_parameters(self) -> int:

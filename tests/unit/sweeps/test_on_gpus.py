@@ -26,11 +26,14 @@ def bench() -> Bench:
 
 @pytest.mark.parametrize("arm", ["transformer_base", "lm4mt_article", "rnn_luong", "rnn_bahdanau"])
 def test_the_shares_of_the_peak_are_the_measured_ones(arm: str, bench: Bench) -> None:
+    """But for trainings whose measurement was withdrawn: their shares are estimates."""
     peak = MEASURED["peak"]["products"]["datasheet"]
     model = build_without_values(bench._compose(bench.arms[arm]).model, bench.vocabulary)
     shares = model.gpu_shares
     assert shares is not None
-    assert shares.training == pytest.approx(MEASURED["trainer"][arm]["flops_per_second"] / peak, abs=0.0006)
+    trained = MEASURED["trainer"][arm]
+    if not isinstance(trained, str):
+        assert shares.training == pytest.approx(trained["flops_per_second"] / peak, abs=0.0006)
     words = sentence_lengths(np.random.default_rng(2), bench.sentences)
     searched = 4 * sum(model.flops(int(n) + 1, int(n) + 12) for n in words)  # with </s>, <s> and ten pieces more
     assert shares.search == pytest.approx(searched / MEASURED["decode"][f"{arm} fp32"] / peak, abs=0.0006)
