@@ -417,14 +417,14 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("triptych.sweeps.sweep.launch", broken)
-    assert main(["-m", "model=transformer,lm4mt", "jobs=1"]) == 2
+    assert main(["-m", "model=transformer,lm4mt", "hydra/launcher=joblib"]) == 2
     said = capsys.readouterr()
     assert "0 of 2 arms are finished: runs" in said.out
     assert said.err.splitlines() == [
         "triptych: the launcher broke off: a worker died",
         "triptych: the launcher broke off: a worker died",
         "triptych: model=transformer; model=lm4mt: not run",
-        "triptych: 2 not finished; again: triptych train -m model=transformer,lm4mt jobs=1",
+        "triptych: 2 not finished; again: triptych train -m model=transformer,lm4mt hydra/launcher=joblib",
     ]
 
 

@@ -92,12 +92,15 @@ def compose_unchecked(overrides: Sequence[str]) -> RunConfig:
 
 
 def check_and_freeze(composed: RunConfig) -> RunConfig:
-    """Check a configuration, resolve its interpolations, and make it read-only.
+    """Check a configuration, resolve its interpolations, and make it read-only. One that is read-only was checked.
 
     Raises:
         UserError: as ``compose_run``.
     """
     from triptych.config.validation import check  # imports torch, which --help does without
+
+    if OmegaConf.is_readonly(composed.config):
+        return composed
 
     _refuse_deleted(composed.config, composed.overrides, "train")
     if left_out := [group for group in NAMED if group not in composed.choices]:

@@ -7,6 +7,7 @@ translation. The split ``test_long`` has sentences longer than any in training.
 
 from __future__ import annotations
 
+import functools
 import random
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ from triptych.data.toy_structure import (
 from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary, zipf_bounds
 from triptych.errors import UserError
 
-ToySplit = tuple[list[str], list[str]]
+ToySplit = tuple[tuple[str, ...], tuple[str, ...]]
 """English lines and their French translations, in the same order."""
 
 T = TypeVar("T")
@@ -247,6 +248,7 @@ class SentenceGenerator:
         return Clause(subject, verb, past_tense, recipient=recipient)
 
 
+@functools.lru_cache(maxsize=2)  # the arms of a sweep share it
 def splits(
     *, seed: int, train: int, validation: int, test: int, test_long: int, vocabulary: ToyVocabulary = BUILT_IN
 ) -> dict[str, ToySplit]:
@@ -284,4 +286,4 @@ def _draw(generator: SentenceGenerator, size: int, lengths: range, clauses: Sequ
             seen.add(source)
             english.append(source)
             french.append(target)
-    return english, french
+    return tuple(english), tuple(french)

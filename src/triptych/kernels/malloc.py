@@ -34,5 +34,10 @@ def keep_freed_memory() -> None:
 def give_back_freed_memory() -> None:
     """Give back what an earlier run of this process has freed, so that the next run's peak memory is its own."""
     gc.collect()
+    trim_freed_memory()
+
+
+def trim_freed_memory() -> None:
+    """Give back what is freed already, without looking for garbage."""
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -9,6 +9,7 @@ that say what is fetched from elsewhere.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -115,8 +116,14 @@ def _references(parent: DictConfig | ListConfig, name: str | int, key: str) -> I
             yield from _references(node, i, f"{key}[{i}]")
 
 
+@functools.lru_cache(maxsize=512)
+def _parsed(text: str) -> Any:
+    """Return what a YAML file of the configuration holds; not to be changed, since all runs of a process share it."""
+    return yaml.safe_load(text)
+
+
 def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str]) -> None:
-    files = [yaml.safe_load(text) for text in yaml_files(group)]
+    files = [_parsed(text) for text in yaml_files(group)]
     known = {target for file in files for _, target in values_in(file, group, TARGET)}
     for key, target in values_in(part, group, TARGET):
         if target not in known and not any(f"{target}.".startswith(f"{package}.") for package in trust):

@@ -6,6 +6,7 @@ libraries do not survive a fork, it imports them itself.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -94,6 +95,7 @@ def _run(work: Callable[[], int], threads: int, output: Connection) -> None:
     for name in ("MKL_NUM_THREADS", *TERMINAL):
         os.environ.pop(name, None)
     torch.set_num_threads(threads)
+    gc.freeze()  # collecting an arm's garbage need not look through the libraries
     threading.Thread(target=_stop_with_sweep, daemon=True).start()
     sys.exit(work())
 

@@ -48,24 +48,27 @@ class Course:
         return title if seconds is None else f"{title} (sweep: {in_words(seconds)})"
 
 
-def run_arm(
-    overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None], course: Course | None = None
+def compose_and_run_arm(
+    overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None], course: Course
 ) -> float | None:
+    """``run_arm`` in a process of Hydra's launcher, which calls ``prepare`` first and composes the configuration."""
+    prepare()
+    return run_arm(compose_unchecked(overrides), wait=wait, course=course)
+
+
+def run_arm(composed: RunConfig, *, wait: bool, course: Course | None = None) -> float | None:
     """Run one arm of a sweep. Its failure is written down and does not stop the others.
 
     Args:
-        overrides: of the arm.
+        composed: configuration of the arm, checked or not.
         wait: for another process that trains the arm, to resume where it was killed; otherwise leave the arm to it.
-        prepare: called first.
         course: of the sweep; None where its own process says which arm starts.
 
     Returns:
         Validation loss in nats per token, for sweepers that choose their arms by it; None if the arm is not finished.
     """
-    prepare()
-    composed = compose_unchecked(overrides)
     output = Path(composed.config.output).expanduser()
-    (arm,) = sweep_arms.plan_arms(output, composed.config.study.name, [overrides])
+    (arm,) = sweep_arms.plan_arms(output, composed.config.study.name, [composed.overrides])
     if wait and arm.status in (FINISHED, FAILED):
         return None
     if not wait and arm.cut_off >= CUT_OFF_OFTEN:
@@ -90,8 +93,8 @@ def run_beside(arm: QueuedArm, *, folders: Sequence[Path], wait: bool) -> int:
         wait: as for ``run_arm``.
     """
     send_to_sweep()
-    with with_own_folders(folders, arm.overrides):
-        loss = run_arm(arm.overrides, wait=wait, prepare=lambda: None)
+    with with_own_folders(folders, arm.run_config.overrides):
+        loss = run_arm(arm.run_config, wait=wait)
     return NOT_FINISHED if loss is None else 0
 
 

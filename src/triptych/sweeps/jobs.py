@@ -30,6 +30,8 @@ KEPT_ACTIVATIONS = 5
 """Times the activations of one batch that a process holds, since it keeps the memory that batches of other sizes freed.
 
 With both, the estimate is 1.0 to 1.3 times the peaks of the study ``architectures`` at scale multi30k."""
+BASIC = "BasicLauncher"
+"""Class of Hydra's default launcher, whose arms triptych runs itself."""
 SHORT_FLOPS = 2e11
 """FLOPs of a training that takes about as long as it takes to start a process and import the libraries: seconds."""
 
@@ -44,8 +46,8 @@ def chosen_jobs(config: DictConfig, arms: Sequence[Sequence[str]]) -> int | None
     Raises:
         UserError: a launcher or a sweeper of the user's decides, and ``jobs`` would contradict it.
     """
-    launcher = str(config.hydra.launcher._target_).rpartition(".")[2]
-    if launcher != "BasicLauncher":
+    launcher = _launcher(config)
+    if launcher != BASIC:
         if config.jobs != AUTO:
             raise UserError(f"jobs={config.jobs}: {launcher} decides how many arms run at a time; leave out jobs=….")
         return 1
@@ -54,6 +56,16 @@ def chosen_jobs(config: DictConfig, arms: Sequence[Sequence[str]]) -> int | None
             raise UserError(f"jobs={config.jobs}: this sweeper chooses each arm by those before it; leave out jobs=….")
         return 1
     return None if config.jobs == AUTO else config.jobs
+
+
+def hydra_runs(config: DictConfig, arms: Sequence[Sequence[str]]) -> bool:
+    """Whether Hydra's launcher or sweeper runs the arms; arguments as of ``chosen_jobs``."""
+    return _launcher(config) != BASIC or not arms
+
+
+def _launcher(config: DictConfig) -> str:
+    """Return the class of the launcher."""
+    return str(config.hydra.launcher._target_).rpartition(".")[2]
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,10 @@ def describe(run_configs: Sequence[RunConfig]) -> str:
 
 def titles(arms: Sequence[Sequence[str]]) -> list[str]:
     """Return what an arm is called when it starts: its place among all, and the overrides that not all share."""
+    return [f"arm {place} of {len(arms)}: {own}".rstrip(": ") for place, own in enumerate(own_overrides(arms), 1)]
+
+
+def own_overrides(arms: Sequence[Sequence[str]]) -> list[str]:
+    """Return the overrides of each arm that not all share, in a line; all overrides of an arm that is alone."""
     common = set.intersection(*map(set, arms)) if len(arms) > 1 else set()
-    return [
-        f"arm {place} of {len(arms)}: {' '.join(one for one in overrides if one not in common)}".rstrip(": ")
-        for place, overrides in enumerate(arms, 1)
-    ]
+    return [" ".join(one for one in overrides if one not in common) for overrides in arms]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from triptych.config.composition import RunConfig
 from triptych.sweeps.arm_process import ArmProcess
 from triptych.sweeps.arms import Arm
 from triptych.sweeps.messages import ArmMessages
@@ -35,7 +36,7 @@ class QueuedArm:
 
     Attributes:
         arm: as it was planned.
-        overrides: of its run, all of them.
+        run_config: its configuration.
         training: identifies its training. Arms that share it share their weights.
         after: trainings that it waits for while they wait or run, to go on from their trunks.
         title: what it is called when it starts.
@@ -43,7 +44,7 @@ class QueuedArm:
     """
 
     arm: Arm
-    overrides: tuple[str, ...]
+    run_config: RunConfig
     training: str
     after: frozenset[str] = frozenset()
     title: str = "arm"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,12 +20,20 @@ from triptych.runs.folder import RunFolder
 from triptych.runs.identity import display_overrides
 from triptych.sweeps import arms as sweep_arms
 from triptych.sweeps.arm_process import import_libraries
-from triptych.sweeps.arm_run import COMES_LATER, CUT_OFF_OFTEN, Course, run_arm, run_beside
+from triptych.sweeps.arm_run import COMES_LATER, CUT_OFF_OFTEN, Course, compose_and_run_arm, run_arm, run_beside
 from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
 from triptych.sweeps.budget_order import smaller_budgets
-from triptych.sweeps.jobs import chosen_jobs, jobs_that_fit, longest_first, needs_of, side_by_side_pays, training_of
+from triptych.sweeps.jobs import (
+    chosen_jobs,
+    hydra_runs,
+    jobs_that_fit,
+    longest_first,
+    needs_of,
+    side_by_side_pays,
+    training_of,
+)
 from triptych.sweeps.launch import launch
-from triptych.sweeps.shared_settings import SaidOnce, describe, titles
+from triptych.sweeps.shared_settings import SaidOnce, describe, own_overrides, titles
 from triptych.sweeps.side_by_side import QueuedArm, SideBySide
 from triptych.sweeps.time_left import TimeLeft
 from triptych.training.finished import late_overrides, warn_of_late
@@ -49,7 +58,7 @@ class Sweep:
 
     def __init__(self, overrides: Sequence[str], config: DictConfig, arms: Sequence[Sequence[str]]) -> None:
         self.run_configs = refuse_mistakes(arms)
-        self.jobs = chosen_jobs(config, arms)
+        self.jobs, self.hydra_runs = chosen_jobs(config, arms), hydra_runs(config, arms)
         self.overrides = overrides
         self.output = Path(config.output).expanduser()
         if RunFolder(self.output).record.exists():
@@ -66,7 +75,7 @@ class Sweep:
         """Run every arm that is not finished, first those that no other process trains.
 
         Args:
-            prepare: called at the beginning of each arm, which may run in a process of Hydra's launcher.
+            prepare: called in the process of arms that do not run side by side, which may be one of Hydra's launcher.
 
         Raises:
             UserError: a configuration of a sweeper that chooses its arms as it goes along.
@@ -82,13 +91,33 @@ class Sweep:
             if beside is not None:
                 self._run_side_by_side(*beside, wait)
                 continue
-            try:
-                with self.said.of_arms_in_this_process():
-                    launch(self.overrides, partial(run_arm, wait=wait, prepare=prepare, course=course))
-            except Exception as error:
-                if explain(error) is not None:
-                    raise
-                logger.error("the launcher broke off: %s", " ".join(str(error).split()))
+            with self.said.of_arms_in_this_process():
+                if self.hydra_runs:
+                    self._launch(partial(compose_and_run_arm, wait=wait, prepare=prepare, course=course))
+                else:
+                    self._run_one_by_one(wait, prepare, course)
+
+    def _run_one_by_one(self, wait: bool, prepare: Callable[[], None], course: Course) -> None:
+        """Run the arms in this process. What it has imported before is no arm's garbage, and is not looked through."""
+        import triptych.training.run  # noqa: F401
+
+        prepare()
+        gc.collect()
+        gc.freeze()
+        try:
+            for run_config in self.run_configs:
+                run_arm(run_config, wait=wait, course=course)
+        finally:
+            gc.unfreeze()
+
+    def _launch(self, arm: Callable[[list[str]], float | None]) -> None:
+        """Let Hydra run the arms."""
+        try:
+            launch(self.overrides, arm)
+        except Exception as error:
+            if explain(error) is not None:
+                raise
+            logger.error("the launcher broke off: %s", " ".join(str(error).split()))
 
     def _side_by_side(self) -> tuple[int, list[QueuedArm]] | None:
         """Return how many arms run at a time, and the arms in the order in which they start; None for one at a time."""
@@ -104,7 +133,7 @@ class Sweep:
                 late += late_overrides(folder, run_config)
             else:
                 training = training_of(run_config)
-                queued.append(QueuedArm(arm, run_config.overrides, training, others, self.titles[arm.identity]))
+                queued.append(QueuedArm(arm, run_config, training, others, self.titles[arm.identity]))
                 left.append(run_config)
         jobs = self.jobs
         if jobs is None:
@@ -168,14 +197,16 @@ class Sweep:
         """Say why arms are not finished, a line for each reason, and last how many failed and how many are left."""
         arms = self.arms
         left = [arm for arm in arms if arm.status != FINISHED]
-        reasons: dict[str | None, list[Arm]] = {}
-        for arm in left:
-            reason = arm.reason if arm.status == FAILED else "not run" if arm.status == WAITING else "cut off"
-            reasons.setdefault(reason, []).append(arm)
+        reasons: dict[str | None, list[str]] = {}
+        for arm, own in zip(arms, own_overrides([arm.overrides for arm in arms]), strict=True):
+            if arm.status != FINISHED:
+                reason = arm.reason if arm.status == FAILED else "not run" if arm.status == WAITING else "cut off"
+                reasons.setdefault(reason, []).append(own)
         lines = []
         for reason, found in reasons.items():
             more = [f"and {len(found) - NAMED:,} more"] if len(found) > NAMED else []
-            lines.append(f"{'; '.join([*(' '.join(arm.overrides) for arm in found[:NAMED]), *more])}: {reason}")
+            named = [f"all {len(arms)} arms"] if NAMED < len(found) == len(arms) else [*found[:NAMED], *more]
+            lines.append(f"{'; '.join(named)}: {reason}")
         if left:
             failed = sum(arm.status == FAILED for arm in left)
             counts = [f"{failed} of {len(arms)} arms failed"] if failed else []

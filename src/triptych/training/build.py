@@ -36,6 +36,7 @@ from triptych.runs.folder import RunFolder
 from triptych.training.budget import total_steps
 from triptych.training.callbacks.checkpoints import AtomicCheckpoints, best_and_last
 from triptych.training.callbacks.fast_training import FastTraining
+from triptych.training.callbacks.give_back_memory import GiveBackMemory
 from triptych.training.callbacks.largest_first import LargestFirst
 from triptych.training.callbacks.progress import ProgressBar, ProgressLines
 from triptych.training.callbacks.save_on_signal import SaveOnSignal
@@ -184,6 +185,7 @@ def build_callbacks(config: DictConfig, parts: TrainingParts, folder: RunFolder)
         ProgressBar(console) if console.is_terminal else ProgressLines(),
         SaveOnSignal(folder.last),
         *fast_training(config),
+        GiveBackMemory(),
         LargestFirst(parts.module, parts.data),
         *(instantiate(node) for node in config.callbacks.values()),
         *best_and_last(folder.checkpoints, monitor=config.checkpoint.monitor, keep=config.checkpoint.keep),

@@ -10,7 +10,7 @@ import pytest
 
 CODE = """
 import torch
-from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
+from triptych.kernels.malloc import keep_freed_memory
 
 def resident():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")) // 1024
@@ -28,14 +28,21 @@ keep_freed_memory()
 held = use(200)
 kept = resident() - before
 del held
-give_back_freed_memory()
+give_back()
 print(returned, kept, resident() - before)
+"""
+AFTER_A_RUN = "from triptych.kernels.malloc import give_back_freed_memory as give_back"
+AFTER_A_VALIDATION = """
+from triptych.training.callbacks.give_back_memory import GiveBackMemory
+def give_back():
+    GiveBackMemory().on_validation_end(None, None)
 """
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")
-def test_freed_memory_is_kept_and_given_back() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("give_back", [AFTER_A_RUN, AFTER_A_VALIDATION], ids=["run", "validation"])
+def test_freed_memory_is_kept_and_given_back(give_back: str) -> None:
+    done = subprocess.run([sys.executable, "-c", give_back + CODE], capture_output=True, text=True, check=True)
     returned, kept, given_back = map(int, done.stdout.split())
     assert returned < 100 < 150 < kept, "megabytes of 200"
     assert given_back < 50

@@ -34,10 +34,17 @@ def test_each_reason_stands_once_with_its_arms(tmp_path: Path) -> None:
 
 
 def test_of_many_arms_the_first_are_named(tmp_path: Path) -> None:
+    make_arm(tmp_path, 8, "scale=toy", "seed=8", run="a")
     for place in range(8):
-        make_arm(tmp_path, place, f"seed={place}", status="waiting")
+        make_arm(tmp_path, place, "scale=toy", f"seed={place}", status="waiting")
     named = "; ".join(f"seed={place}" for place in range(5))
     assert problems(tmp_path) == [f"{named}; and 3 more: not run", "8 not finished"]
+
+
+def test_one_reason_for_all_arms(tmp_path: Path) -> None:
+    for place in range(6):
+        make_arm(tmp_path, place, f"seed={place}", status="waiting")
+    assert problems(tmp_path) == ["all 6 arms: not run", "6 not finished"]
 
 
 def test_nothing_is_said_of_finished_arms(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 from pretended import pretend
 
-from triptych.config.composition import compose_unchecked
+from triptych.config.composition import RunConfig, compose_unchecked
 from triptych.sweeps.arm_process import import_libraries
 from triptych.sweeps.arms import Arm
 from triptych.sweeps.messages import MARK, ArmMessages
@@ -27,7 +28,10 @@ from triptych.training.callbacks.save_on_signal import TERMINATED
 
 
 def queued(label: str, training: str | None = None, after: frozenset[str] = frozenset()) -> QueuedArm:
-    return QueuedArm(Arm(None, 1, (f"model={label}",), label), (f"model={label}",), training or label, after)
+    overrides = (f"model={label}",)
+    return QueuedArm(
+        Arm(None, 1, overrides, label), RunConfig(OmegaConf.create(), overrides, {}), training or label, after
+    )
 
 
 def sweep(log: Path, arms: Sequence[QueuedArm], *, jobs: int = 2, cores: int = 2, **status: str) -> SideBySide:
