@@ -5,7 +5,8 @@
 Trains at the scale of the converged runs, with validations and their translations, in single precision and, where the
 processor has instructions for it, in bf16. Prints and writes to benchmarks/results/long_run.json the resident memory
 after every ``EVERY`` updates, and the growth: the last of these divided by the first, which should be at most
-``WANTED``. Speed plays no part, so other work may run beside it.
+``WANTED``. The first is read before the first validation. Speed plays no part, so other work may run beside it. Linux
+only.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=2000, help="of each training (2000)")
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
     arguments = parser.parse_args()
-    if arguments.updates < 2 * EVERY:
-        parser.error(f"--updates {arguments.updates} is too few: the memory is read after every {EVERY}")
+    if arguments.updates < 2 * EVERY or arguments.updates % EVERY:
+        parser.error(f"--updates {arguments.updates} must be a multiple of {EVERY}, and more than one")
     options = [f"data.dir={arguments.data.resolve()}"] if arguments.data else []
     found: dict[str, Any] = {"device": device_name("cpu"), "versions": versions(), "wanted": WANTED, "arms": {}}
     for arm in arguments.arms.split(","):

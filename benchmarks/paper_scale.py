@@ -114,8 +114,8 @@ def main() -> None:
         "## How good forecasts are",
         "",
         "Training times on a GPU follow from the share of its peak that a model of the same kind reached on an H200 "
-        "([benchmarks/results/gpu.md](../benchmarks/results/gpu.md)). Those of Transformers and LM4MT are estimates, "
-        "until they are measured again. On other GPUs, and with other sizes, the share differs.",
+        "([benchmarks/results/gpu.md](../benchmarks/results/gpu.md)). The shares of Transformers and LM4MT are "
+        "estimates, until they are measured again. On other GPUs, and with other sizes, the share differs.",
         "",
         *memory_on_a_gpu(),
         *rates_on_a_cpu(),

@@ -218,7 +218,7 @@ def test_arms_side_by_side(home: Path, whole: dict[str, Any], monkeypatch: pytes
     """Each in a process of its own: as if one had run after the other."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     folder = place(home, "beside")
-    done = triptych("train", "-m", *TINY, *FEWER, "jobs=2", cwd=folder)
+    done = triptych("train", "-m", *TINY, *FEWER, "jobs=2", "logger=tensorboard", cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(figures(folder)) == 2
     assert figures(folder).items() <= whole.items()

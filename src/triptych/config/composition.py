@@ -97,10 +97,9 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
     Raises:
         UserError: as ``compose_run``.
     """
-    from triptych.config.validation import check  # imports torch, which --help does without
-
     if OmegaConf.is_readonly(composed.config):
         return composed
+    from triptych.config.validation import check  # imports torch, which --help does without
 
     _refuse_deleted(composed.config, composed.overrides, "train")
     if left_out := [group for group in NAMED if group not in composed.choices]:

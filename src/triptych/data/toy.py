@@ -248,7 +248,7 @@ class SentenceGenerator:
         return Clause(subject, verb, past_tense, recipient=recipient)
 
 
-@functools.lru_cache(maxsize=2)  # the arms of a sweep share it
+@functools.lru_cache(maxsize=2, typed=True)  # the arms of a sweep share it
 def splits(
     *, seed: int, train: int, validation: int, test: int, test_long: int, vocabulary: ToyVocabulary = BUILT_IN
 ) -> dict[str, ToySplit]:

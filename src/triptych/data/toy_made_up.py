@@ -7,6 +7,7 @@ therefore guess some words that it has never seen. The built-in words remain the
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -76,6 +77,7 @@ FIRST_WORDS = tuple(verb for verb in VERBS if not verb.etre and verb.frame != "c
 """Verbs whose complements, subjects and objects the made-up verbs take."""
 
 
+@functools.lru_cache(maxsize=2, typed=True)  # a vocabulary is its own key in the cache of ``toy.splits``
 def zipf_vocabulary(seed: int, stems: int, exponent: float) -> ToyVocabulary:
     """Return a vocabulary of the built-in words followed by made-up ones.
 

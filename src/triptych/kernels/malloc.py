@@ -1,10 +1,11 @@
-"""Keep freed memory for the next step, and give it back before the next run."""
+"""Keep freed memory for the next step, and give it back between runs and after validations."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import gc
+from collections.abc import Iterator
 
 from triptych import kernels
 
@@ -41,3 +42,20 @@ def trim_freed_memory() -> None:
     """Give back what is freed already, without looking for garbage."""
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+@contextlib.contextmanager
+def loaded_objects_skipped() -> Iterator[None]:
+    """Let Python's garbage collector skip what is loaded now, so that collecting between runs takes little time.
+
+    Does nothing where the caller has told it to skip objects already, since both could only be taken back together.
+    """
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

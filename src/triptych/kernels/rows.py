@@ -53,7 +53,7 @@ class _Scatter(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, rows: Tensor, count: int) -> Tensor:
         ctx.save_for_backward(rows)
         zeros = x.new_zeros(count, *x.shape[1:])
-        # Compiled by PyTorch 2.11, a function that writes in place has no gradient.
+        # In place saves a copy, but gives a function that PyTorch 2.11 compiles no gradient.
         return zeros.index_copy(0, rows, x) if torch.compiler.is_compiling() else zeros.index_copy_(0, rows, x)
 
     @staticmethod

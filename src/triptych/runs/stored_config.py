@@ -116,7 +116,7 @@ def _references(parent: DictConfig | ListConfig, name: str | int, key: str) -> I
             yield from _references(node, i, f"{key}[{i}]")
 
 
-@functools.lru_cache(maxsize=512)
+@functools.cache  # of the files of the configuration, some hundred
 def _parsed(text: str) -> Any:
     """Return what a YAML file of the configuration holds; not to be changed, since all runs of a process share it."""
     return yaml.safe_load(text)
@@ -154,7 +154,7 @@ def data_to_read(folder: RunFolder, data: DictConfig, trust: str | Sequence[str]
     if trust is None:
         return data
     _check_values(folder, data, "data")
-    files = [yaml.safe_load(text) for text in yaml_files("data")]
+    files = [_parsed(text) for text in yaml_files("data")]
     packages = [trust] if isinstance(trust, str) else trust
     _require_known_values(folder, "data", OmegaConf.to_container(data), packages, files)
     cache = data.get("cache")

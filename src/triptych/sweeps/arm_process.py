@@ -95,7 +95,7 @@ def _run(work: Callable[[], int], threads: int, output: Connection) -> None:
     for name in ("MKL_NUM_THREADS", *TERMINAL):
         os.environ.pop(name, None)
     torch.set_num_threads(threads)
-    gc.freeze()  # collecting an arm's garbage need not look through the libraries
+    gc.freeze()  # what was loaded before a fork is no garbage, and collecting need not look through it
     threading.Thread(target=_stop_with_sweep, daemon=True).start()
     sys.exit(work())
 

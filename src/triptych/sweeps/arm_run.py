@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from triptych.config import run_values
 from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
 from triptych.config.search_path import with_own_folders
@@ -51,7 +52,7 @@ class Course:
 def compose_and_run_arm(
     overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None], course: Course
 ) -> float | None:
-    """``run_arm`` in a process of Hydra's launcher, which calls ``prepare`` first and composes the configuration."""
+    """Prepare this process, compose the configuration of an arm that Hydra starts, and ``run_arm`` it."""
     prepare()
     return run_arm(compose_unchecked(overrides), wait=wait, course=course)
 
@@ -93,6 +94,7 @@ def run_beside(arm: QueuedArm, *, folders: Sequence[Path], wait: bool) -> int:
         wait: as for ``run_arm``.
     """
     send_to_sweep()
+    run_values.register()  # the configuration has ``${run:…}`` in it
     with with_own_folders(folders, arm.run_config.overrides):
         loss = run_arm(arm.run_config, wait=wait)
     return NOT_FINISHED if loss is None else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +14,8 @@ from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
 from triptych.config.search_path import own_folders
-from triptych.errors import UserError
+from triptych.errors import UserError, report_unexpected
+from triptych.kernels.malloc import loaded_objects_skipped
 from triptych.runs.folder import RunFolder
 from triptych.runs.identity import display_overrides
 from triptych.sweeps import arms as sweep_arms
@@ -98,17 +98,26 @@ class Sweep:
                     self._run_one_by_one(wait, prepare, course)
 
     def _run_one_by_one(self, wait: bool, prepare: Callable[[], None], course: Course) -> None:
-        """Run the arms in this process. What it has imported before is no arm's garbage, and is not looked through."""
-        import triptych.training.run  # noqa: F401
+        """Run the arms in this process. An error that is no arm's own does not stop the others either.
+
+        Raises:
+            UserError: the first mistake among such errors, after the last arm.
+        """
+        import triptych.training.run  # noqa: F401 - before the garbage collector is told what is loaded
 
         prepare()
-        gc.collect()
-        gc.freeze()
-        try:
+        mistake: Exception | None = None
+        with loaded_objects_skipped():
             for run_config in self.run_configs:
-                run_arm(run_config, wait=wait, course=course)
-        finally:
-            gc.unfreeze()
+                try:
+                    run_arm(run_config, wait=wait, course=course)
+                except Exception as error:
+                    if explain(error) is None:
+                        logger.error("failed: %s", report_unexpected(error))
+                    else:
+                        mistake = mistake or error
+        if mistake is not None:
+            raise mistake
 
     def _launch(self, arm: Callable[[list[str]], float | None]) -> None:
         """Let Hydra run the arms."""
@@ -198,7 +207,10 @@ class Sweep:
         arms = self.arms
         left = [arm for arm in arms if arm.status != FINISHED]
         reasons: dict[str | None, list[str]] = {}
-        for arm, own in zip(arms, own_overrides([arm.overrides for arm in arms]), strict=True):
+        names = own_overrides([arm.overrides for arm in arms])
+        if len(set(names)) < len(names):  # arms that differ in the folders of paths, which are not shown
+            names = [" ".join(arm.overrides) for arm in arms]
+        for arm, own in zip(arms, names, strict=True):
             if arm.status != FINISHED:
                 reason = arm.reason if arm.status == FAILED else "not run" if arm.status == WAITING else "cut off"
                 reasons.setdefault(reason, []).append(own)
