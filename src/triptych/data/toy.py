@@ -42,7 +42,7 @@ from triptych.data.toy_structure import (
 from triptych.data.toy_vocabulary import BUILT_IN, ToyVocabulary, zipf_bounds
 from triptych.errors import UserError
 
-ToySplit = tuple[tuple[str, ...], tuple[str, ...]]
+ToySplit = tuple[list[str], list[str]]
 """English lines and their French translations, in the same order."""
 
 T = TypeVar("T")
@@ -286,4 +286,4 @@ def _draw(generator: SentenceGenerator, size: int, lengths: range, clauses: Sequ
             seen.add(source)
             english.append(source)
             french.append(target)
-    return tuple(english), tuple(french)
+    return english, french

@@ -32,11 +32,7 @@ give_back()
 print(returned, kept, resident() - before)
 """
 AFTER_A_RUN = "from triptych.kernels.malloc import give_back_freed_memory as give_back"
-AFTER_A_VALIDATION = """
-from triptych.training.callbacks.give_back_memory import GiveBackMemory
-def give_back():
-    GiveBackMemory().on_validation_end(None, None)
-"""
+AFTER_A_VALIDATION = "from triptych.kernels.malloc import trim_freed_memory as give_back"
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")
