@@ -6,7 +6,7 @@ Both programs train models of equal size on Multi30k, English to French, with th
 dropout and loss; ours in the precision that is faster here, JoeyNMT in fp32, each with its own batches. BLEU is that of
 greedy translations of the validation set (13a, cased). JoeyNMT trains once, to 40; ours twice before it and once after,
 the last time to 45. Nothing else may run on the machine. Writes benchmarks/results/quality.json and quality.md, an arm
-at a time: one arm takes about an hour and a half on two cores.
+at a time.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def median(readings: Readings, name: str, key: str) -> float:
 
 
 def ratio(ours: Sequence[float], others: Sequence[float]) -> Ratio:
-    """Return the ratio of speeds, of which each pair is of one turn. Its interval is from a bootstrap over turns."""
+    """Return the ratio of two programs' speeds in the same turns, with its interval from a bootstrap over turns."""
     logs = np.log(np.asarray(ours) / np.asarray(others))
     means = np.random.default_rng(0).choice(logs, (RESAMPLES, len(logs))).mean(axis=1)
     low, high = np.exp(np.quantile(means, [0.025, 0.975]))
