@@ -1,6 +1,7 @@
 # make compare   train the five architectures on the built-in corpus, and print their table
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
-# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2
+# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2; 45 minutes
+# make bench-quick  the same for two models and without intervals to rely on; 8 minutes
 # make bench-quality  seconds of training until BLEU passes 30, 40 and 45, beside JoeyNMT; hours
 # make docs      the documentation site, in site/: open site/index.html
 # make notebooks run the notebooks and store them with their outputs
@@ -16,7 +17,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all test-faults test-gpu test-slurm gpu-wheels lint bench bench-quality studies docs notebooks
+.PHONY: compare quick test test-all test-faults test-gpu test-slurm gpu-wheels lint bench bench-quick bench-quality studies docs notebooks
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -50,6 +51,9 @@ BENCH := $(if $(DATA),--data $(DATA))
 
 bench: .venv/installed-test
 	$(BIN)/python -m benchmarks.cpu $(BENCH)
+
+bench-quick: .venv/installed-test
+	$(BIN)/python -m benchmarks.cpu --quick $(BENCH)
 
 bench-quality: .venv/installed-test
 	$(BIN)/python -m benchmarks.quality $(BENCH)

@@ -1,156 +1,142 @@
-"""Training and decoding on a CPU, beside JoeyNMT and CTranslate2: `make bench`.
+"""Training and decoding on a CPU, beside JoeyNMT and CTranslate2: `make bench`, or `make bench-quick`.
 
-    python -m benchmarks.cpu [--data FOLDER] [--rounds 3] [--updates 40] [--parts …]
+    python -m benchmarks.cpu [--quick] [--parts …] [--data FOLDER] [--work FOLDER]
 
-Whatever is compared takes turns, round by round, in trainings of as many updates, and medians are given. Models of 200
-updates are compared in perplexity, and decode. Writes benchmarks/results/cpu.json and cpu.md; ``--work`` keeps the
-peer's environment and the runs.
+Processes that stay warm take turns of some seconds, and a ratio is the mean over turns, with its interval. Nothing else
+may run on the machine. Writes the page of machines like this one to benchmarks/results, part by part; ``--quick`` has
+fewer models and turns, and writes nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
-import re
-import shutil
-import statistics
 import subprocess
 import sys
 import time
-from collections import defaultdict
-from functools import cached_property
-from importlib.metadata import version
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from hydra.utils import instantiate
-
 from benchmarks import joeynmt, ours
-from benchmarks.decoding import SEARCH
-from benchmarks.page import PARTS, write_page
-from triptych.accounting.peaks import device_name
-from triptych.config.composition import compose_run
-from triptych.data.corpus import Corpus
-from triptych.kernels.matmul import CPUINFO
-from triptych.kernels.precision import has_bf16
+from benchmarks.decoding import SEARCH, ctranslate2
+from benchmarks.paced import Reading, Turn, Worker, take_turns
+from benchmarks.page import PARTS, page
+from benchmarks.ratios import ratio_of
+from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name
+from triptych.files import replacing
 from triptych.runs.folder import write_json
-from triptych.runs.run import Run, load
-from triptych.runs.versions import versions
-from triptych.training.build import prepare_text
+from triptych.runs.run import load
 
-RESULTS = Path(__file__).parent / "results"
-PEERS: dict[str, dict[str, Any]] = {
-    "transformer": joeynmt.transformer(),
-    "rnn_luong": joeynmt.rnn("luong", input_feeding=False),
-    "rnn_luong_feeding": joeynmt.rnn("luong", input_feeding=True),
-    "rnn_bahdanau": joeynmt.rnn("bahdanau", input_feeding=False),
-}
-PRECISIONS = ("32-true", "bf16-mixed") if has_bf16() else ("32-true",)
-"""Without instructions for bf16, a CPU takes several times as long with it."""
-TEST = "test_2016_flickr"
-LEARNED = 200
-"""Updates of the models that are compared in perplexity, and decode."""
-FEWEST = 30
-"""Updates of a training whose speed is measured."""
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, and for how long."""
+
+    groups: tuple[tuple[str, ...], ...]
+    """Arms that take turns with each other, and with JoeyNMT's model of the first arm's name."""
+    decoded: tuple[str, ...]
+    """Arms that translate; the first one's weights, JoeyNMT and CTranslate2 translate with too."""
+    turns: int
+    most: int
+    """Turns, if the ratios' intervals are still wide."""
+    training: Turn
+    learned: int
+    """Updates of the models that translate."""
+
+
+WHOLE = Plan(
+    groups=(("transformer", "lm4mt"), ("rnn_luong",), ("rnn_luong_feeding",), ("rnn_bahdanau",)),
+    decoded=("transformer", "lm4mt", "rnn_luong"),
+    turns=15,
+    most=20,
+    training=Turn(untimed=1, least=1, seconds=4),
+    learned=100,
+)
+QUICK = Plan(
+    groups=(("transformer",), ("rnn_luong",)),
+    decoded=("transformer",),
+    turns=5,
+    most=5,
+    training=Turn(untimed=1, least=1, seconds=3),
+    learned=40,
+)
+DECODING = Turn(untimed=0, least=1, seconds=0)
+"""The whole test set; of JoeyNMT, a batch."""
+Readings = dict[str, list[Reading]]
 
 
 class Bench:
-    """The parts of the benchmark. Each returns its measurements.
+    """The parts of the benchmark. Each returns its measurements."""
 
-    Args:
-        work: for the peer's environment and the runs; runs that are there are of other code, and are removed.
-        data: folder of Multi30k's files; None downloads them.
-        rounds: turns that everything takes.
-        updates: of a training whose speed is measured.
-    """
-
-    def __init__(self, work: Path, data: Path | None, rounds: int, updates: int) -> None:
-        self.work, self.rounds, self.updates = work, rounds, updates
-        self.runs = work / "benchmark-runs"
-        shutil.rmtree(self.runs, ignore_errors=True)
-        self.options = [f"cache={work / 'cache'}", *([] if data is None else [f"data.dir={data}"])]
-
-    @cached_property
-    def learned(self) -> dict[str, Path]:
-        """The Transformer's run of each precision."""
-        return {precision: self._learn("transformer", precision) for precision in PRECISIONS}
-
-    @cached_property
-    def run(self) -> Run:
-        """The Transformer's run in the first precision, with its last weights."""
-        return load(self.learned[PRECISIONS[0]], "last")
-
-    @cached_property
-    def corpus(self) -> Corpus:
-        return instantiate(self.config.data, test=[TEST])  # trainings leave the test set out
-
-    @cached_property
-    def config(self) -> Any:
-        return compose_run([*ours.COMMON, *ours.ARMS["transformer"], *self.options]).config
-
-    @cached_property
-    def joey(self) -> joeynmt.JoeyNMT:
-        text = {"train": "train", "validation": "validation", "test": TEST}
-        sides = {name: self.corpus.splits[split] for name, split in text.items()}
-        tokenizer, _ = prepare_text(self.config, self.corpus)
-        return joeynmt.JoeyNMT(self.work / "joeynmt", sides, tokenizer)
-
-    def perplexity(self) -> dict[str, Any]:
-        """Of the validation text, by the Transformers that have learned."""
-        found = {precision: ours.perplexity(run) for precision, run in self.learned.items()}
-        self.joey.train(PEERS["transformer"], LEARNED, keep=True)
-        sources, targets = map(list, self.corpus.splits["validation"])
-        found["joeynmt"] = self.joey.perplexity(self.learned[PRECISIONS[0]], (sources, targets))
-        return {"updates": LEARNED, "perplexity": found}
+    def __init__(self, setting: Setting, plan: Plan) -> None:
+        self.setting, self.plan = setting, plan
+        self.runs: dict[str, Path] = {}
 
     def train(self) -> dict[str, Any]:
         """Tokens a second of every arm, and of JoeyNMT's models of equal size."""
-        found: dict[str, list[dict[str, float]]] = defaultdict(list)
-        for turn in range(self.rounds):
-            for arm in ours.ARMS:
-                for precision in PRECISIONS:
-                    run = self._train(arm, precision, self.updates, str(turn))
-                    found[f"{arm} {precision}"].append(ours.speed(run))
-                if arm in PEERS:
-                    found[f"{arm} joeynmt"].append(self.joey.train(PEERS[arm], self.updates, keep=False))
-        return {
-            "rates": {name: _medians(readings) for name, readings in found.items()},
-            "peaks": {precision: _best(found, precision) for precision in PRECISIONS},
-            "updates": self.updates,
-            "readings": found,
-        }
+        readings: Readings = {}
+        models: dict[str, dict[str, float]] = {}
+        for group in self.plan.groups:
+            with ExitStack() as stack:
+                workers = {
+                    f"{arm} {precision}": stack.enter_context(self._training(arm, precision))
+                    for arm in group
+                    for precision in PRECISIONS
+                }
+                (peer,) = (arm for arm in group if arm in PEERS)
+                joey = self.setting.joeynmt.train(peer, PEERS[peer], self.plan.training)
+                workers[f"{peer} joeynmt"] = stack.enter_context(joey)
+                readings |= self._turns(workers, f"{peer} joeynmt", "tgt_tokens")
+                models[f"{peer} joeynmt"] = {"parameters": joeynmt.parameters(joey.log)}
+                models |= {name: self._finish(name, worker) for name, worker in workers.items() if worker is not joey}
+        return {"models": models, "readings": readings, "seconds": self.plan.training.seconds}
 
     def decode(self) -> dict[str, Any]:
-        """Sentences a second of every arm, and of CTranslate2 and JoeyNMT with the Transformer's weights, in fp32."""
-        exported = self.runs / "ctranslate2"
-        _python("triptych", "export", f"run={self.learned[PRECISIONS[0]]}", "checkpoint=last", f"output={exported}")
-        folders = {"transformer": self.learned[PRECISIONS[0]]}
-        folders |= {arm: self._learn(arm, PRECISIONS[-1]) for arm in ours.ARMS if arm not in folders}
-        found: dict[str, list[float]] = defaultdict(list)
-        for _ in range(self.rounds):
-            for arm, run in folders.items():
-                found[arm].append(_alone("ours", run, self.work))
-            found["ctranslate2"].append(_alone("ctranslate2", exported, self.work))
-            per_second, theirs = self.joey.translate(PEERS["transformer"], self.run.translator)
-            found["joeynmt"].append(per_second)
-        mine = self.run.translate(list(self.corpus.splits[TEST][0]), SEARCH)
+        """Sentences a second of the arms, and of CTranslate2 and JoeyNMT with the first arm's weights, in fp32."""
+        first = self.plan.decoded[0]
+        for arm in self.plan.decoded:
+            if arm not in self.runs:
+                with self._training(arm, PRECISIONS[-1]) as worker:
+                    self._finish(f"{arm} {PRECISIONS[-1]}", worker)
+        run, peer, exported = load(self.runs[first], "last"), self.setting.joeynmt, self.setting.runs / "ctranslate2"
+        _python("triptych", "export", f"run={self.runs[first]}", "checkpoint=last", f"output={exported}")
+        text = str(peer.work / f"test.{peer.languages[0]}")
+        engines = {arm: ("ours", self.runs[arm]) for arm in self.plan.decoded} | {
+            "ctranslate2": ("ctranslate2", exported)
+        }
+        with ExitStack() as stack:
+            workers = {
+                name: stack.enter_context(Worker(_module("benchmarks.decoding", engine, str(folder), text), DECODING))
+                for name, (engine, folder) in engines.items()
+            }
+            joey = peer.translate(PEERS[first], run.translator.model.state_dict(), DECODING)
+            workers["joeynmt"] = stack.enter_context(joey)
+            readings = self._turns(workers, first, "sentences")
+            joey.finish()
+        lines = [source for source, _ in self.setting.test_pairs]
+        mine = run.translate(lines, SEARCH)
+        others = {"joeynmt": peer.translations(), "ctranslate2": ctranslate2(exported)(lines)}
         return {
-            "sentences_per_second": {name: statistics.median(readings) for name, readings in found.items()},
-            "translated_as_joeynmt": sum(a == b for a, b in zip(theirs, mine, strict=True)) / len(mine),
+            "readings": readings,
+            "same_translations": {
+                name: sum(a == b for a, b in zip(found, mine, strict=True)) / len(mine)
+                for name, found in others.items()
+            },
+            "words": sum(len(line.split()) for line in mine) / len(mine),
             "sentences": len(mine),
-            "updates": LEARNED,
-            "precision": PRECISIONS[-1],
+            "updates": self.plan.learned,
             "beam_size": SEARCH.beam_size,
             "length_penalty": SEARCH.length_penalty,
-            "readings": found,
+            "stop": SEARCH.stop,
         }
 
     def profile(self) -> dict[str, Any]:
-        """Shares of a step's time by kind of work, in the fastest precision."""
-        options = [*self.options, f"strategy.precision={PRECISIONS[-1]}"]
-        shares = {arm: json.loads(_python("benchmarks.profiling", arm, *options)) for arm in ours.ARMS}
+        """Shares of a step's time by kind of work, in the last precision."""
+        options = self.setting.options(PRECISIONS[-1])
+        arms = [arm for group in self.plan.groups for arm in group]
+        shares = {arm: json.loads(_python("benchmarks.profiling", arm, *options)) for arm in arms}
         return {"precision": PRECISIONS[-1], "shares": shares}
 
     def memory(self) -> dict[str, Any]:
@@ -160,83 +146,75 @@ class Bench:
             for arm in ("transformer", "lm4mt", "rnn_luong")
         }
 
-    def _learn(self, arm: str, precision: str) -> Path:
-        return self._train(arm, precision, LEARNED, "learned")
+    def _training(self, arm: str, precision: str) -> Worker:
+        learned = self.plan.learned if arm in self.plan.decoded and precision == PRECISIONS[-1] else 0
+        options = self.setting.options(precision)
+        return ours.train_in_turns(arm, self._output(arm, precision), learned, self.plan.training, *options)
 
-    def _train(self, arm: str, precision: str, updates: int, turn: str) -> Path:
-        return ours.train(arm, self.runs / turn / precision / arm, updates, *self.training_options(precision))
+    def _finish(self, name: str, worker: Worker) -> dict[str, float]:
+        """Let a training end, and return what its run says of its model and of the machine."""
+        arm, precision = name.split()
+        worker.finish()
+        folder, result = ours.finished(self._output(arm, precision))
+        if precision == PRECISIONS[-1]:
+            self.runs[arm] = folder
+        trained = result["train"]
+        return {
+            "parameters": result["model"]["parameters"],
+            "flops_a_token": trained["flops"] / (trained["tokens_src"] + trained["tokens_tgt"]),
+            "peak_flops": trained["peak_flops"],
+            "peak_memory_bytes": trained["peak_memory_bytes"],
+        }
 
-    def fastest_precision(self, arm: str) -> str:
-        """Return the precision in which an arm trains fastest: not every CPU with instructions for bf16 gains by it."""
-        speeds = {precision: ours.speed(self._train(arm, precision, FEWEST, "fastest")) for precision in PRECISIONS}
-        return max(speeds, key=lambda precision: speeds[precision]["tokens_per_second"])
+    def _output(self, arm: str, precision: str) -> Path:
+        return self.setting.runs / precision / arm
 
-    def training_options(self, precision: str) -> list[str]:
-        """Return the overrides of a training beside those of its arm."""
-        return [*self.options, "data.test=[]", f"strategy.precision={precision}"]
+    def _turns(self, workers: dict[str, Worker], base: str, key: str) -> Readings:
+        """Let workers take turns until the ratios to one of them are settled."""
 
+        def settled(readings: Readings) -> bool:
+            return all(ratio_of(readings, name, base, key).is_settled for name in workers if name != base)
 
-def _medians(readings: list[dict[str, float]]) -> dict[str, float]:
-    return {key: statistics.median(reading[key] for reading in readings) for key in readings[0]}
+        return take_turns(workers, self.plan.turns, self.plan.most, settled)
 
 
-def _best(found: dict[str, list[dict[str, float]]], precision: str) -> float:
-    """The peak of products, FLOP/s, that any process has measured: the others met a slower moment of the machine."""
-    readings = [reading for name, of_one in found.items() if name.endswith(precision) for reading in of_one]
-    return max(reading["peak_flops"] for reading in readings)
-
-
-def _alone(engine: str, folder: Path, work: Path) -> float:
-    """Sentences a second, in a process of its own."""
-    return float(_python("benchmarks.decoding", engine, str(folder), str(work / "joeynmt" / "test")))
+def _module(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", name, *arguments]
 
 
 def _python(module: str, *arguments: str) -> str:
-    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(_module(module, *arguments), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{module} {' '.join(arguments)}: {done.stderr[-2000:]}")
     return done.stdout
 
 
-def machine() -> dict[str, Any]:
-    """What figures are of: those of one page are of one machine and of one code."""
-    processors = re.findall(r"^model name\s*: (.*)", CPUINFO.read_text(), re.MULTILINE) if CPUINFO.exists() else []
-    return {
-        "device": device_name("cpu"),
-        "processor": next(iter(processors), platform.processor()),
-        "capability": torch.backends.cpu.get_cpu_capability(),
-        "versions": versions() | {"ctranslate2": version("ctranslate2")},
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer models and turns; nothing is written")
+    parser.add_argument("--parts", help=f"what is measured ({','.join(PARTS)}; with --quick, train,decode)")
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
     parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
-    parser.add_argument("--rounds", type=int, default=3, help="number of turns; their medians are reported (3)")
-    parser.add_argument("--updates", type=int, default=40, help="of a training whose speed is measured (40)")
-    parser.add_argument("--parts", default=",".join(PARTS), help=f"what is measured ({', '.join(PARTS)})")
     arguments = parser.parse_args()
-    parts = arguments.parts.split(",")
+    parts = arguments.parts.split(",") if arguments.parts else ["train", "decode"] if arguments.quick else list(PARTS)
     if unknown := [part for part in parts if part not in PARTS]:
         parser.error(f"--parts has {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    if arguments.rounds < 1:
-        parser.error(f"--rounds {arguments.rounds} is less than 1")
-    if arguments.updates < FEWEST:
-        parser.error(f"--updates {arguments.updates} is too few: of {FEWEST}, logged by tens, the first ten warm up")
-    bench = Bench(arguments.work.resolve(), arguments.data, arguments.rounds, arguments.updates)
-    path = RESULTS / "cpu.json"
+    bench = Bench(Setting(arguments.work.resolve(), arguments.data), QUICK if arguments.quick else WHOLE)
     here = machine()
-    before = json.loads(path.read_text()) if path.exists() else {}
+    path = RESULTS / f"{page_name(here)}.json"
+    before = json.loads(path.read_text()) if path.exists() and not arguments.quick else {}
     # Parts of other code than this package's, or of another machine, do not stand on one page.
-    found: dict[str, Any] = before if before.get("machine") == here else {"machine": here}
+    found: dict[str, Any] = before if before.get("machine") == here else {"machine": here, "minutes": {}}
     for part in parts:
         began = time.perf_counter()
         found[part] = getattr(bench, part)()
-        print(f"{part}: {time.perf_counter() - began:.0f} s", flush=True)
-        RESULTS.mkdir(exist_ok=True)
-        write_json(path, found)
-    print(write_page(found, RESULTS / "cpu.md"))
+        found["minutes"][part] = (time.perf_counter() - began) / 60
+        print(f"{part}: {found['minutes'][part]:.1f} minutes", flush=True)
+        if not arguments.quick:
+            write_json(path, found)
+            with replacing(path.with_suffix(".md")) as beside:
+                beside.write_text(page(found), encoding="utf-8")
+    print(page(found))
 
 
 if __name__ == "__main__":

@@ -1,40 +1,40 @@
-"""Measure the sentences a second of one decoder, with beam size 4 and length penalty 0.6.
+"""Translate a text in turns, with beam size 4 and length penalty 0.6.
 
     python -m benchmarks.decoding ours|ctranslate2 FOLDER TEXT
 
-Translates TEXT.en three times after a short warm-up, and prints the median rate.
+A step translates the whole of TEXT, a file. Nothing is printed but what the other side reads.
 """
 
 from __future__ import annotations
 
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
+from benchmarks.paced import Pace
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.search import Search
 
 BATCH = 4096
 """Source tokens per batch of CTranslate2. Of 1,024 and 4,096 this was faster."""
 SEARCH = Search(
-    beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, min_length=0, stop="exact", n_best=1
+    beam_size=4, length_penalty=0.6, max_length_ratio=1.5, max_length_extra=1, min_length=0, stop="first", n_best=1
 )
 
 
-def ours(folder: Path) -> Callable[[list[str]], object]:
+def ours(folder: Path) -> Callable[[list[str]], list[str]]:
+    """Return our translator, with a run's last weights."""
     from triptych import load
     from triptych.kernels.malloc import keep_freed_memory
 
     keep_freed_memory()
-    translator = load(folder)
+    translator = load(folder, "last").translator
     return lambda lines: translator.translate(lines, SEARCH)
 
 
-def ctranslate2(folder: Path) -> Callable[[list[str]], object]:
+def ctranslate2(folder: Path) -> Callable[[list[str]], list[str]]:
     """Return CTranslate2's translator in its fastest setting on a few cores.
 
     Each core translates a batch of its own; CTranslate2 sorts the sentences by length itself.
@@ -46,7 +46,7 @@ def ctranslate2(folder: Path) -> Callable[[list[str]], object]:
     threads = torch.get_num_threads()
     translator = ctranslate2.Translator(str(folder), compute_type="float32", inter_threads=threads, intra_threads=1)
 
-    def translate(lines: list[str]) -> object:
+    def translate(lines: list[str]) -> list[str]:
         pieces = [tokenizer.pieces(ids, "src") for ids in tokenizer.encode(lines, "src")]
         longest = max(len(line) + 1 for line in pieces)
         found = translator.translate_batch(
@@ -63,16 +63,13 @@ def ctranslate2(folder: Path) -> Callable[[list[str]], object]:
 
 
 def main() -> None:
-    engine, folder, text = sys.argv[1], Path(sys.argv[2]), Path(f"{sys.argv[3]}.en")
+    engine, folder, text = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     lines = text.read_text().splitlines()
     translate = {"ours": ours, "ctranslate2": ctranslate2}[engine](folder)
-    translate(lines[:64])
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
+    pace, more = Pace(warmup=1), True
+    while more:
         translate(lines)
-        seconds.append(time.perf_counter() - began)
-    print(len(lines) / statistics.median(seconds))
+        more = pace.step(sentences=len(lines))
 
 
 if __name__ == "__main__":

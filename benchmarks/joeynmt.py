@@ -5,14 +5,11 @@ It trains on the same text with the same SentencePiece model, and translates wit
 
 from __future__ import annotations
 
-import math
+import os
 import re
-import statistics
 import subprocess
 import venv
 from collections.abc import Sequence
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +17,9 @@ import torch
 import yaml
 from torch import Tensor
 
+from benchmarks.paced import Turn, Worker
 from triptych.data.tokenizer import Tokenizer
-from triptych.decoding.translator import Translator
 from triptych.layers.positions import sinusoid
-from triptych.runs.run import load
 
 ROOT = Path(__file__).parents[1]
 # JoeyNMT 2.3.0 does not work with newer versions of sentencepiece and setuptools.
@@ -92,92 +88,57 @@ class JoeyNMT:
         (self.work / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in self.vocabulary))
         self.order = [pieces.index(piece) for piece in self.vocabulary]
 
-    def train(self, model: dict[str, Any], updates: int, keep: bool) -> dict[str, float]:
-        """Train a model, and return its parameters, target tokens a second and target tokens per update.
-
-        Both rates are medians over the log's windows after the first. ``keep`` saves the weights.
-        """
-        folder = self.work / "trained"
-        config = self._config(model, folder)
-        config["training"] |= {"updates": updates, "validation_freq": updates if keep else 10**6}
-        log = self._run("train", config, folder, "-t")
-        (count,) = re.findall(r"Total params: (\d+)", log)
-        return {**_speed(log), "parameters": int(count)}
+    def train(self, name: str, model: dict[str, Any], turn: Turn) -> Worker:
+        """Return a process that trains a model in turns, until its context ends."""
+        config = self._config(model, self.work / name)
+        config["training"] |= {"updates": 10**6, "validation_freq": 1, "logging_freq": 1}
+        return self._in_turns("train", name, config, turn, "-t")
 
     def train_until(
-        self, name: str, model: dict[str, Any], goal: float, every: float, most: int
+        self, name: str, model: dict[str, Any], goal: float, every: float
     ) -> tuple[list[str | Path], dict[str, str]]:
         """Return the command, and its environment, that trains a model until its greedy BLEU reaches a goal.
 
         Args:
             every: seconds of training between validations.
-            most: updates.
         """
         config = self._config(model, self.work / name)
-        config["training"] |= {"updates": most, "validation_freq": 1, "logging_freq": 1}
-        path = self.work / f"{name}.yaml"
-        path.write_text(yaml.safe_dump(config))
+        config["training"] |= {"updates": 10**6, "validation_freq": 1, "logging_freq": 1}
+        path = self._write(name, config)
         environment = {"PYTHONPATH": str(ROOT), "GOAL": str(goal), "EVERY": str(every)}
         return [self.python, "-m", "benchmarks.joeynmt_until", path, "-t"], environment
 
-    def perplexity(self, run: Path, pairs: tuple[list[str], list[str]]) -> float:
-        """Return the perplexity of the Transformer trained last, computed with its weights in our run's model.
+    def translate(self, model: dict[str, Any], weights: dict[str, Tensor], turn: Turn) -> Worker:
+        """Return a process that translates ``test`` once, in turns, with the weights of our encoder-decoder.
 
-        JoeyNMT's own perplexity is of smoothed targets.
-        """
-        translator = load(run, "last").translator
-        ours, count, tied = {}, 0, {}
-        for name, tensor in translator.model.state_dict().items():
-            if tensor.data_ptr() not in tied:
-                tied[tensor.data_ptr()] = torch.arange(count, count + tensor.numel()).view(tensor.shape)
-                count += tensor.numel()
-            ours[name] = tied[tensor.data_ptr()]
-        trained = torch.load(self.work / "trained" / "best.ckpt", map_location="cpu")["model_state"]
-        flat = torch.full((count,), math.nan)  # a weight that JoeyNMT lacks gives nan
-        for name, places in self._weights(ours).items():
-            flat[places] = trained[name]
-        translator.model.load_state_dict({name: flat[places] for name, places in ours.items()})
-        tokens = sum(len(ids) + 1 for ids in translator.tokenizer.encode(pairs[1], "tgt"))
-        return math.exp(-sum(translator.score(*pairs)) / tokens)
-
-    def translate(self, model: dict[str, Any], translator: Translator) -> tuple[float, list[str]]:
-        """Translate ``test`` with the weights of our encoder-decoder.
-
-        Returns sentences a second, and the translations.
+        ``translations`` has what it found once the process has finished.
         """
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)
-        weights = self._weights(translator.model.state_dict())
-        size = weights["src_embed.lut.weight"].shape[1]
+        theirs = renamed(weights, self.order)
+        size = theirs["src_embed.lut.weight"].shape[1]
         for stack in ("encoder", "decoder"):
-            weights[f"{stack}.pe.pe"] = sinusoid(torch.arange(5000), size, True).unsqueeze(0)
-        torch.save({"model_state": weights}, folder / "best.ckpt")
+            theirs[f"{stack}.pe.pe"] = sinusoid(torch.arange(5000), size, True).unsqueeze(0)
+        torch.save({"model_state": theirs}, folder / "best.ckpt")
         config = self._config(model, folder)
         config["testing"]["load_model"] = str(folder / "best.ckpt")
         for language in self.languages:  # JoeyNMT translates dev and test; dev is its warm-up
             lines = (self.work / f"test.{language}").read_text().splitlines(keepends=True)
-            (self.work / f"few.{language}").write_text("".join(lines[:64]))
+            (self.work / f"few.{language}").write_text("".join(lines[: TESTING["batch_size"]]))
         config["data"]["dev"] = str(self.work / "few")
-        log = self._run("test", config, folder, "-o", str(folder / "out"))
-        seconds = [float(found) for found in re.findall(r"Generation took ([\d.]+)\[sec\]", log)]
-        if len(seconds) != 2:
-            raise RuntimeError(f"JoeyNMT did not translate: {log[-2000:]}")
-        lines = (folder / "out.test").read_text().splitlines()
-        return len(lines) / seconds[1], lines
+        return self._in_turns("test", "ours", config, turn, "-o", str(folder / "out"))
 
-    def _run(self, mode: str, config: dict[str, Any], folder: Path, *options: str) -> str:
-        path = self.work / f"{mode}.yaml"
+    def translations(self) -> list[str]:
+        return (self.work / "ours" / "out.test").read_text().splitlines()
+
+    def _in_turns(self, mode: str, name: str, config: dict[str, Any], turn: Turn, *options: str) -> Worker:
+        command = [self.python, "-m", "benchmarks.joeynmt_paced", mode, self._write(name, config), *options]
+        return Worker(command, turn, env=os.environ | {"PYTHONPATH": str(ROOT)})
+
+    def _write(self, name: str, config: dict[str, Any]) -> Path:
+        path = self.work / f"{name}.yaml"
         path.write_text(yaml.safe_dump(config))
-        done = subprocess.run(
-            [self.python, "-m", "joeynmt", mode, path, *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"JoeyNMT's {mode} failed: {done.stdout[-2000:]}")
-        return done.stdout
+        return path
 
     def _config(self, model: dict[str, Any], folder: Path) -> dict[str, Any]:
         def side(language: str) -> dict[str, Any]:
@@ -222,36 +183,41 @@ class JoeyNMT:
             },
         }
 
-    def _weights(self, ours: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return the weights of our pre-norm encoder-decoder under JoeyNMT's names and in its order of ids."""
-        embedding = ours["vocabularies.tgt.weight"][self.order]
-        theirs = {"src_embed.lut.weight": embedding, "trg_embed.lut.weight": embedding}
-        theirs["decoder.output_layer.weight"] = embedding
-        names = {
-            "encoder": {"self": ("src_src_att", "layer_norm")},
-            "decoder": {"self": ("trg_trg_att", "x_layer_norm"), "cross": ("src_trg_att", "dec_layer_norm")},
-        }
-        for stack, attentions in names.items():
-            for part in ("weight", "bias"):
-                theirs[f"{stack}.layer_norm.{part}"] = ours[f"{stack}.norm.{part}"]
-            for name, tensor in ours.items():
-                if not (found := re.match(rf"{stack}\.blocks\.(\d+)\.(\w+?)_(attention|norm|forward)", name)):
-                    continue
-                layer, kind, what = f"{stack}.layers.{found[1]}", found[2], name.split(".", 4)[4]
-                part = what.rsplit(".", 1)[-1]
-                if kind in attentions and found[3] == "norm":
-                    theirs[f"{layer}.{attentions[kind][1]}.{part}"] = tensor
-                elif kind in attentions:
-                    block = f"{layer}.{attentions[kind][0]}"
-                    if what.startswith("key_value"):
-                        theirs[f"{block}.k_layer.{part}"], theirs[f"{block}.v_layer.{part}"] = tensor.chunk(2)
-                    else:
-                        theirs[f"{block}.{'q' if what.startswith('query') else 'output'}_layer.{part}"] = tensor
-                elif name.endswith(f"feed_forward_norm.{part}"):
-                    theirs[f"{layer}.feed_forward.layer_norm.{part}"] = tensor
+
+def renamed(ours: dict[str, Tensor], order: list[int]) -> dict[str, Tensor]:
+    """Return the weights of our pre-norm encoder-decoder under JoeyNMT's names.
+
+    Args:
+        order: our id of each entry of JoeyNMT's vocabulary.
+    """
+    embedding = ours["embeddings.tgt.weight"][order]
+    theirs = {"src_embed.lut.weight": embedding, "trg_embed.lut.weight": embedding}
+    theirs["decoder.output_layer.weight"] = embedding
+    names = {
+        "encoder": {"self": ("src_src_att", "layer_norm")},
+        "decoder": {"self": ("trg_trg_att", "x_layer_norm"), "cross": ("src_trg_att", "dec_layer_norm")},
+    }
+    for stack, attentions in names.items():
+        for part in ("weight", "bias"):
+            theirs[f"{stack}.layer_norm.{part}"] = ours[f"{stack}.norm.{part}"]
+        for name, tensor in ours.items():
+            if not (found := re.match(rf"{stack}\.blocks\.(\d+)\.(\w+?)_(attention|norm|forward)", name)):
+                continue
+            layer, kind, what = f"{stack}.layers.{found[1]}", found[2], name.split(".", 4)[4]
+            part = what.rsplit(".", 1)[-1]
+            if kind in attentions and found[3] == "norm":
+                theirs[f"{layer}.{attentions[kind][1]}.{part}"] = tensor
+            elif kind in attentions:
+                block = f"{layer}.{attentions[kind][0]}"
+                if what.startswith("key_value"):
+                    theirs[f"{block}.k_layer.{part}"], theirs[f"{block}.v_layer.{part}"] = tensor.chunk(2)
                 else:
-                    theirs[f"{layer}.feed_forward.pwff_layer.{0 if 'up' in what else 3}.{part}"] = tensor
-        return theirs
+                    theirs[f"{block}.{'q' if what.startswith('query') else 'output'}_layer.{part}"] = tensor
+            elif name.endswith(f"feed_forward_norm.{part}"):
+                theirs[f"{layer}.feed_forward.layer_norm.{part}"] = tensor
+            else:
+                theirs[f"{layer}.feed_forward.pwff_layer.{0 if 'up' in what else 3}.{part}"] = tensor
+    return theirs
 
 
 def _release(module: Any) -> str:
@@ -287,16 +253,7 @@ def rnn(attention: str, input_feeding: bool) -> dict[str, Any]:
     return {"encoder": {**side, "bidirectional": True}, "decoder": {**side, **decoder}}
 
 
-def _speed(log: str) -> dict[str, float]:
-    """Return the rates of a training from its log, which has a line every ``logging_freq`` updates."""
-    lines = re.findall(r"^(\S+ [\d:]+),(\d+) .* Tokens per Sec: *([\d.]+)", log, re.MULTILINE)
-    if len(lines) < 3:
-        raise RuntimeError(f"JoeyNMT did not train: {log[-2000:]}")
-    times = [datetime.fromisoformat(second).timestamp() + int(thousandths) / 1000 for second, thousandths, _ in lines]
-    rates = [float(rate) for _, _, rate in lines][1:]
-    spent = [later - earlier for earlier, later in pairwise(times)]
-    updates = TRAINING["logging_freq"]
-    return {
-        "tgt_tokens_per_second": statistics.median(rates),
-        "tgt_tokens_an_update": statistics.median(r * s / updates for r, s in zip(rates, spent, strict=True)),
-    }
+def parameters(log: Sequence[str]) -> int:
+    """Return the number of a model's parameters from the log of its training."""
+    (count,) = re.findall(r"Total params: (\d+)", "".join(log))
+    return int(count)

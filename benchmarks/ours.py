@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
 from torch import Tensor
 from torch.profiler import record_function
 
+from benchmarks.paced import Pace, Turn, Worker
 from benchmarks.training_clock import TrainingClock
 from triptych.config.composition import compose_run
 from triptych.contract.batch import Batch
@@ -52,6 +51,10 @@ ARMS = {
     "rnn_luong": ["model=rnn_luong", "model.score=general"],
     "rnn_luong_feeding": ["model=rnn_luong", "model.score=general", "model.input_feeding=true"],
 }
+WARMUP = 5
+"""Updates before the first turn."""
+MOST = 10_000
+"""Updates that no training reaches."""
 
 
 class Until(Callback):
@@ -75,57 +78,65 @@ class Until(Callback):
         self.clock.go_on()
 
 
+class InTurns(Callback):
+    """Stops a training between its turns, and ends it when no turn is left and enough has been learned.
+
+    Args:
+        least: updates that are enough.
+    """
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def on_train_start(self, trainer: Any, module: Any) -> None:
+        self.pace = Pace(WARMUP)
+
+    def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Batch, index: int) -> None:
+        src_tokens, tgt_tokens = map(int, batch.step_tokens)
+        more = self.pace.step(updates=1, src_tokens=src_tokens, tgt_tokens=tgt_tokens)
+        trainer.should_stop |= not more and trainer.global_step >= self.least
+
+
 def command(arm: str, output: Path, *options: str) -> list[str]:
     """Return the command that trains an arm in a folder."""
-    given = [*COMMON, *ARMS[arm], "log_every=10", *options, f"output={output}"]
+    given = [
+        *COMMON,
+        *ARMS[arm],
+        "log_every=10",
+        "search.length_penalty=0.6",
+        "test=false",
+        *options,
+        f"output={output}",
+    ]
     return [sys.executable, "-m", "triptych", "train", *given]
 
 
-def train_until(arm: str, output: Path, goal: float, every: int, most: int, *options: str) -> list[str]:
+def train_until(arm: str, output: Path, goal: float, every: int, *options: str) -> list[str]:
     """Return the command that trains an arm until its BLEU reaches a goal.
 
     Args:
         every: updates between validations.
-        most: updates.
     """
-    limits = [f"budget.steps={most}", f"validation.every={every}", "validation.bleu_every=1"]
+    limits = [f"budget.steps={MOST}", f"validation.every={every}", "validation.bleu_every=1"]
     callback = ["+callbacks.until._target_=benchmarks.ours.Until", f"+callbacks.until.goal={goal}"]
     return command(arm, output, *limits, *callback, *options)
 
 
-def train(arm: str, output: Path, updates: int, *options: str) -> Path:
-    """Train an arm by the command line in a folder without runs, and return the run's folder."""
-    output.mkdir(parents=True, exist_ok=True)
-    limits = [f"budget.steps={updates}", f"validation.every={updates}", "validation.bleu_every=2"]
-    given = command(arm, output, *limits, *options)
-    done = subprocess.run(given, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(given)}: {done.stderr[-2000:]}")
-    (result,) = output.glob("*/result.json")
-    return result.parent
+def train_in_turns(arm: str, output: Path, least: int, turn: Turn, *options: str) -> Worker:
+    """Return a process that trains an arm in turns, and then on to an update.
+
+    Args:
+        least: number of that update.
+    """
+    limits = [f"budget.steps={MOST}", f"validation.every={MOST}", "validation.bleu_every=2"]
+    callback = ["+callbacks.turns._target_=benchmarks.ours.InTurns", f"+callbacks.turns.least={least}"]
+    return Worker(command(arm, output, *limits, *callback, *options), turn)
 
 
-def speed(run: Path) -> dict[str, float]:
-    """Return the speed of a finished run: medians over its log's windows after the first."""
-    result = json.loads((run / "result.json").read_text())
-    trained = result["train"]
-    windows = pd.read_csv(run / "metrics.csv")["train/tokens_per_second"].dropna().iloc[1:]
-    per_second, tokens = float(windows.median()), trained["tokens_src"] + trained["tokens_tgt"]
-    return {
-        "tokens_per_second": per_second,
-        "src_tokens_per_second": per_second * trained["tokens_src"] / tokens,
-        "tgt_tokens_per_second": per_second * trained["tokens_tgt"] / tokens,
-        "flops_per_second": trained["flops"] / tokens * per_second,
-        "peak_flops": trained["peak_flops"],
-        "peak_memory_bytes": trained["peak_memory_bytes"],
-        "parameters": result["model"]["parameters"],
-        "tgt_tokens_an_update": trained["tokens_tgt"] / trained["steps"],
-    }
-
-
-def perplexity(run: Path) -> float:
-    """Return the validation perplexity of a run's last weights. The run must validate once, at its end."""
-    return json.loads((run / "result.json").read_text())["validation"]["perplexity"]
+def finished(output: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the folder of the run in an output folder, and its result."""
+    (path,) = output.glob("*/result.json")
+    return path.parent, json.loads(path.read_text())
 
 
 class Steps:

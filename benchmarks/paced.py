@@ -7,7 +7,6 @@ the standard library, so that a worker may live in the environment of another pr
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -16,12 +15,23 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 MARK = "paced: "
-"""Begins the worker's lines for the other side; whatever else it prints is dropped."""
+"""Begins what a worker says to the other side."""
 Reading = dict[str, float]
 """What a worker has done in a second of its turn, by name."""
+
+
+class Turn(NamedTuple):
+    """How long a turn is. It ends when both the steps and the seconds are over."""
+
+    untimed: int
+    """Steps at its beginning that are not timed: the system may have reclaimed memory of the process that waited."""
+    least: int
+    """Timed steps, at least."""
+    seconds: float
+    """Seconds of timed steps, at least."""
 
 
 class Pace:
@@ -48,14 +58,14 @@ class Pace:
             yield
         _report({})
         for line in sys.stdin:
-            untimed, timed = map(int, line.split())
-            for _ in range(untimed):
+            turn = Turn(*json.loads(line))
+            for _ in range(turn.untimed):
                 yield
             done: Counter[str] = Counter()
-            began = time.perf_counter()
-            for _ in range(timed):
+            began, steps, seconds = time.perf_counter(), 0, 0.0
+            while steps < turn.least or seconds < turn.seconds:
                 done.update((yield))
-            seconds = time.perf_counter() - began
+                steps, seconds = steps + 1, time.perf_counter() - began
             _report({name: amount / seconds for name, amount in done.items()})
 
 
@@ -68,17 +78,15 @@ class Worker:
 
     Args:
         command: of a process that has a ``Pace``.
-        untimed: steps at the beginning of a turn that are not timed: the system may have reclaimed memory of the
-            process that waited.
-        timed: steps of a turn.
+        turn: how long its turns are.
         **options: of ``subprocess.Popen``.
 
     Raises:
         RuntimeError: the process has ended before its first turn.
     """
 
-    def __init__(self, command: Sequence[str | Path], untimed: int, timed: int, **options: Any) -> None:
-        self.name, self.turn_steps = " ".join(map(str, command)), f"{untimed} {timed}\n"
+    def __init__(self, command: Sequence[str | Path], turn: Turn, **options: Any) -> None:
+        self.name, self.length = " ".join(map(str, command)), f"{json.dumps(turn)}\n"
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen(command, **pipes, **options)
         self.log: list[str] = []
@@ -91,14 +99,9 @@ class Worker:
             RuntimeError: the process has ended.
         """
         assert self.process.stdin is not None
-        self.process.stdin.write(self.turn_steps)
+        self.process.stdin.write(self.length)
         self.process.stdin.flush()
         return self._read()
-
-    def peak_memory(self) -> int:
-        """Return the most bytes that the process has had in memory so far."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return 1024 * int(re.findall(r"^VmHWM:\s*(\d+)", status, re.MULTILINE)[0])
 
     def finish(self) -> list[str]:
         """Let it work to its end without turns, and return the lines that it printed.
@@ -125,9 +128,10 @@ class Worker:
     def _read(self) -> Reading:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            if line.startswith(MARK):
-                return json.loads(line.removeprefix(MARK))
-            self.log.append(line)
+            before, mark, reading = line.partition(MARK)
+            if mark:  # a progress bar without an end of line may stand before it
+                return json.loads(reading)
+            self.log.append(before)
         raise RuntimeError(f"{self.name}: {''.join(self.log)[-2000:]}")
 
 

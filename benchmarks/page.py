@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import statistics
-from pathlib import Path
 from typing import Any
 
-from triptych.files import replacing
+from benchmarks.ratios import Readings, amounts, median, ratio_of
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -17,100 +15,108 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def training(found: dict[str, Any]) -> list[str]:
-    rows, rates, updates, readings = [], found["rates"], found["updates"], found["readings"]
-    turns = max(map(len, readings.values()))
-    for name, values in rates.items():
-        arm, how = name.split()
-        if how == "joeynmt":
+    models, readings = found["models"], found["readings"]
+    peaks = _peaks(models)
+    rows = []
+    for name, model in models.items():
+        arm, precision = name.split()
+        if precision == "joeynmt":
             continue
-        peer = rates.get(f"{arm} joeynmt")
-        rows.append(
-            [
-                arm,
-                how,
-                f"{values['parameters'] / 1e6:.2f}M",
-                f"{values['src_tokens_per_second']:,.0f}",
-                f"{values['tgt_tokens_per_second']:,.0f}",
-                f"{values['flops_per_second'] / 1e9:,.0f}",
-                f"{values['flops_per_second'] / found['peaks'][how]:.0%}",
-                f"{max(reading['peak_memory_bytes'] for reading in readings[name]) / 2**30:.2f}",
-                f"{peer['parameters'] / 1e6:.2f}M" if peer else "",
-                f"{peer['tgt_tokens_per_second']:,.0f}" if peer else "",
-                f"{ratio(readings[name], readings[f'{arm} joeynmt']):.1f}" if peer else "",
+        rates = {key: median(readings, name, key) for key in ("src_tokens", "tgt_tokens")}
+        flops, peer = sum(rates.values()) * model["flops_a_token"], f"{arm} joeynmt"
+        theirs = ["", "", ""]
+        if peer in models:
+            theirs = [
+                f"{models[peer]['parameters'] / 1e6:.2f}M",
+                f"{median(readings, peer, 'tgt_tokens'):,.0f}",
+                str(ratio_of(readings, name, peer, "tgt_tokens")),
             ]
-        )
+        ours = [
+            f"{model['parameters'] / 1e6:.2f}M",
+            *[f"{rate:,.0f}" for rate in rates.values()],
+            f"{flops / 1e9:,.0f}",
+            f"{flops / peaks[precision]:.0%}",
+            f"{model['peak_memory_bytes'] / 2**30:.2f}",
+        ]
+        rows.append([arm, precision, *ours, *theirs])
     head = ["model", "precision", "parameters", "source/s", "target/s", "GFLOP/s", "of peak", "memory, GiB"]
-    shares = {
-        how: rates[f"lm4mt {how}"]["tokens_per_second"] / rates[f"transformer {how}"]["tokens_per_second"]
-        for how in ("32-true", "bf16-mixed")
-        if f"lm4mt {how}" in rates
-    }
-    peaks = " and ".join(f"{peak / 1e9:,.0f} ({how})" for how, peak in found["peaks"].items())
-    lm4mt_shares = " and ".join(f"{share:.2f} ({how})" for how, share in shares.items())
+    turns = min(map(len, readings.values()))
+    shown = " and ".join(f"{peak / 1e9:,.0f} ({precision})" for precision, peak in peaks.items())
     return [
         "## Training",
         "",
         "Text: Multi30k, English to French, 8,000 joint pieces, at most 4,096 padded tokens a batch. Rates count "
         "tokens without padding.",
         "",
-        "Models: Transformers of 3 + 3 layers of width 256; RNNs of 2 + 2 LSTM layers of 256 units. JoeyNMT 2.3.0 "
-        "trains its own models of these sizes, in fp32. The RNNs of the two frameworks differ a little in parameters.",
+        "Models: Transformers of 3 + 3 layers of width 256, LM4MT with 7 layers of that width; RNNs of 2 + 2 LSTM "
+        "layers of 256 units. JoeyNMT 2.3.0 trains its own models of these sizes, in fp32. The RNNs of the two "
+        "frameworks differ a little in parameters.",
         "",
-        f"Batches: an update of ours has {rates['transformer 32-true']['tgt_tokens_an_update']:,.0f} target tokens, an "
-        f"update of JoeyNMT {rates['transformer joeynmt']['tgt_tokens_an_update']:,.0f}. JoeyNMT's batches mix "
-        "sentences of all lengths, so that more of each batch is padding.",
+        f"Batches: an update of ours has {tokens_an_update(readings, 'transformer 32-true'):,.0f} target tokens, an "
+        f"update of JoeyNMT {tokens_an_update(readings, 'transformer joeynmt'):,.0f}. JoeyNMT's batches mix sentences "
+        "of all lengths, so that more of each batch is padding.",
         "",
-        f"Figures: medians of {turns} turns of {updates} updates; the first ten updates are not counted. The ratio is "
-        "of target tokens a second, the median of each turn's ratio. Memory is the peak of all turns; it grows with "
-        "the number of updates. The peak rate is the best that any of these processes measured for products of "
-        f"1024 x 1024 matrices, {peaks} GFLOP/s: the machine's speed varies.",
+        f"Figures: medians of {turns} turns or more of at least {found['seconds']:g} seconds; what is compared took "
+        "turns, in processes that stay warm. The ratio is of target tokens a second: the geometric mean of the turns' "
+        "ratios, with its 95% interval from a bootstrap over turns. The peak rate is the best that any of these "
+        f"processes measured for products of 1024 x 1024 matrices, {shown} GFLOP/s: the machine's speed varies.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
-        f"LM4MT, 7 layers of width 256, trains on {lm4mt_shares} times as many tokens a second (source and target) as "
-        "the encoder-decoder Transformer.",
-        "",
+        *_lm4mt(models, readings),
     ]
 
 
-def perplexity(found: dict[str, Any]) -> list[str]:
-    perplexities = ", ".join(f"{value:.1f} ({name})" for name, value in found["perplexity"].items())
-    return [
-        f"Validation perplexity of the Transformers after {found['updates']} updates (lower is better): "
-        f"{perplexities}. Both frameworks have the same model, dropout, distribution of initial embeddings, optimizer, "
-        "schedule and loss. Each makes its own batches.",
-        "",
-    ]
+def _peaks(models: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return each precision's peak of products, FLOP/s: the best measured, as others met a slower moment."""
+    peaks: dict[str, float] = {}
+    for name, model in models.items():
+        if "peak_flops" in model:
+            precision = name.split()[1]
+            peaks[precision] = max(peaks.get(precision, 0.0), model["peak_flops"])
+    return peaks
 
 
-def ratio(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> float:
-    """Return the median over turns of our target tokens a second, divided by theirs."""
-    key = "tgt_tokens_per_second"
-    return statistics.median(one[key] / other[key] for one, other in zip(ours, theirs, strict=True))
+def tokens_an_update(readings: Readings, name: str) -> float:
+    """Return the mean number of target tokens in a worker's updates."""
+    return sum(amounts(readings, name, "tgt_tokens")) / sum(amounts(readings, name, "updates"))
+
+
+def _lm4mt(models: dict[str, dict[str, float]], readings: Readings) -> list[str]:
+    if not any(name.startswith("lm4mt ") for name in models):
+        return []
+    shares = " and ".join(
+        f"{ratio_of(readings, name, f'transformer {precision}', 'tgt_tokens')} ({precision})"
+        for arm, precision, name in ((*name.split(), name) for name in models)
+        if arm == "lm4mt"
+    )
+    return [f"LM4MT trains on {shares} times as many tokens a second as the encoder-decoder Transformer.", ""]
 
 
 def decoding(found: dict[str, Any]) -> list[str]:
-    rates = found["sentences_per_second"]
-    mine, turns = rates["transformer"], len(found["readings"]["transformer"])
-    rows = [[name, f"{rate:.1f}", f"{mine / rate:.2f}"] for name, rate in rates.items()]
+    readings, same = found["readings"], found["same_translations"]
+    first = next(iter(readings))
+    rows = [
+        [name, f"{median(readings, name, 'sentences'):.1f}", str(ratio_of(readings, first, name, "sentences"))]
+        for name in readings
+    ]
     return [
         "## Decoding",
         "",
         f"Setting: {found['sentences']:,} sentences, beam size {found['beam_size']}, length penalty "
-        f"{found['length_penalty']}, fp32.",
+        f"{found['length_penalty']}, fp32. Ours with `search.stop={found['stop']}`, CTranslate2's own rule.",
         "",
-        f"Models: ours, after {found['updates']} updates; the Transformer was trained in 32-true, the others in "
-        f"{found['precision']}. JoeyNMT and CTranslate2 have the weights of our Transformer. Each decoder has its own "
-        "rule for when a beam is finished. JoeyNMT's translation equals ours for "
-        f"{found['translated_as_joeynmt']:.1%} of the sentences.",
+        f"Models: ours, after {found['updates']} updates, whose translations have {found['words']:.1f} words on "
+        f"average. JoeyNMT and CTranslate2 have the weights of our Transformer. CTranslate2's translation equals ours "
+        f"for {same['ctranslate2']:.1%} of the sentences, JoeyNMT's, which has another rule for when to stop, for "
+        f"{same['joeynmt']:.1%}.",
         "",
-        "Batches: ours and CTranslate2's hold sentences of similar lengths; JoeyNMT's hold 64 sentences in the order "
-        "of the text.",
+        "Batches: ours and CTranslate2's hold sentences of similar lengths; JoeyNMT's hold up to 64 sentences of all "
+        "lengths.",
         "",
-        f"Figures: medians of {turns} turns; a ratio is of two medians. A turn of ours or of CTranslate2 is the median "
-        "of three passes over the text, after a few sentences as warm-up. A turn of JoeyNMT is one pass, after 64 "
-        "sentences as warm-up.",
+        f"Figures: medians of {len(readings[first])} turns, after one as warm-up; a ratio is the geometric mean of the "
+        "turns' ratios, with its 95% interval. A turn is a pass over the text, for JoeyNMT a batch.",
         "",
-        *table(["decoder", "sentences/s", "our Transformer's rate / this rate"], rows),
+        *table(["decoder", "sentences/s", f"{first}'s rate / this rate"], rows),
     ]
 
 
@@ -153,19 +159,17 @@ def memory(found: dict[str, Any]) -> list[str]:
     return ["## Peak memory of a training step", "", explained, "", *table(head, rows)]
 
 
-PARTS = {"train": training, "perplexity": perplexity, "decode": decoding, "profile": profile, "memory": memory}
+PARTS = {"train": training, "decode": decoding, "profile": profile, "memory": memory}
 
 
-def write_page(found: dict[str, Any], path: Path) -> str:
-    """Write the page to a file and return its text."""
+def page(found: dict[str, Any]) -> str:
+    """Return the page of Markdown."""
     machine = found["machine"]
     versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
-    described = f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}."
+    minutes = f"Measured in {sum(found['minutes'].values()):.0f} minutes."
+    described = f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}. {minutes}"
     lines = ["# Speed and memory on a CPU", "", described, ""]
     for name, part in PARTS.items():
         if name in found:
             lines += part(found[name])
-    text = "\n".join(lines).rstrip() + "\n"
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
-    return text
+    return "\n".join(lines).rstrip() + "\n"

@@ -23,7 +23,7 @@ KINDS = {
     "copies": ("copy_", "cat", "_to_copy", "clone"),
     "zeros": ("zero_", "fill_"),
 }
-STEPS, WARMUP = 20, 5
+STEPS, WARMUP = 8, 4
 
 
 def kind(name: str, scopes: list[str]) -> str:

@@ -5,8 +5,8 @@
 Both programs train models of equal size on Multi30k, English to French, with the same pieces, optimizer, schedule,
 dropout and loss; ours in the precision that is faster here, JoeyNMT in fp32, each with its own batches. BLEU is that of
 greedy translations of the validation set (13a, cased). JoeyNMT trains once, to 40; ours twice before it and once after,
-the last time to 45. Nothing else may run on the machine. Writes benchmarks/results/quality.json and quality.md, an arm
-at a time.
+the last time to 45. Nothing else may run on the machine. Writes benchmarks/results/quality.json and quality.md after
+each training; with the same code on the same machine, another call goes on there.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import ours
-from benchmarks.cpu import FEWEST, PEERS, RESULTS, Bench, machine
+from benchmarks.paced import Turn
 from benchmarks.page import table
+from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine
 from benchmarks.training_clock import MARK
 from triptych.files import replacing
 from triptych.runs.folder import write_json
@@ -32,8 +33,8 @@ TURNS = (("ours", 40.0), ("ours", 40.0), ("joeynmt", 40.0), ("ours", 45.0))
 """Who trains, one after the other, and to which BLEU."""
 EVERY = {"ours": 40, "joeynmt": 240.0}
 """Updates of ours between validations, and seconds of JoeyNMT's training."""
-MOST = 10_000
-"""Updates after which a training ends that has not reached its goal."""
+FIRST = Turn(untimed=0, least=10, seconds=20)
+"""Training by which the faster precision is found."""
 Curve = list[dict[str, float]]
 """Updates, seconds of training and BLEU of each validation."""
 
@@ -50,8 +51,9 @@ def follow(command: Sequence[str | Path], environment: Mapping[str, str]) -> Cur
         assert process.stdout is not None
         for line in process.stdout:
             log.append(line)
-            if line.startswith(MARK):
-                curve.append(json.loads(line.removeprefix(MARK)))
+            _, mark, reached = line.partition(MARK)
+            if mark:
+                curve.append(json.loads(reached))
                 print("  {updates:,} updates, {seconds:.0f} s: BLEU {bleu:.1f}".format(**curve[-1]), flush=True)
     if process.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))}: {''.join(log)[-2000:]}")
@@ -72,20 +74,24 @@ def seconds_to(goal: float, curve: Curve) -> float | None:
     return None
 
 
-def measure(bench: Bench, arm: str) -> dict[str, Any]:
-    """Train both programs' models, one after the other, and return their curves, and our precision."""
-    precision, found = bench.fastest_precision(arm), []
-    for turn, (program, goal) in enumerate(TURNS):
-        print(f"{arm}, {program}, to {goal:g}", flush=True)
-        if program == "ours":
-            output = bench.runs / f"quality-{turn}" / arm
-            options = bench.training_options(precision)
-            curve = follow(ours.train_until(arm, output, goal, EVERY["ours"], MOST, *options), {})
-        else:
-            command, environment = bench.joey.train_until(arm, PEERS[arm], goal, EVERY["joeynmt"], MOST)
-            curve = follow(command, environment)
-        found.append({"program": program, "curve": curve})
-    return {"precision": precision, "trainings": found}
+def fastest_precision(setting: Setting, arm: str) -> str:
+    """Return the precision in which an arm trains fastest: not every CPU with instructions for bf16 gains by it."""
+    speeds = {}
+    for precision in PRECISIONS:
+        output = setting.runs / "fastest" / precision / arm
+        with ours.train_in_turns(arm, output, 0, FIRST, *setting.options(precision)) as worker:
+            speeds[precision] = worker.turn()["tgt_tokens"]
+    return max(speeds, key=speeds.__getitem__)
+
+
+def train(setting: Setting, arm: str, precision: str, turn: int) -> Curve:
+    """Train one program's model, whose turn it is, and return its curve."""
+    program, goal = TURNS[turn]
+    print(f"{arm}, {program}, to {goal:g}", flush=True)
+    if program == "ours":
+        output = setting.runs / f"quality-{turn}" / arm
+        return follow(ours.train_until(arm, output, goal, EVERY["ours"], *setting.options(precision)), {})
+    return follow(*setting.joeynmt.train_until(arm, PEERS[arm], goal, EVERY["joeynmt"]))
 
 
 def page(found: dict[str, Any]) -> str:
@@ -111,7 +117,7 @@ def page(found: dict[str, Any]) -> str:
         }
         for goal in GOALS:
             mine = [seconds for curve in curves["ours"] if (seconds := seconds_to(goal, curve)) is not None]
-            theirs = seconds_to(goal, curves["joeynmt"][0])
+            theirs = next((seconds_to(goal, curve) for curve in curves["joeynmt"]), None)
             shown = f"{statistics.median(mine):,.0f} [{min(mine):,.0f}, {max(mine):,.0f}]" if mine else "not reached"
             peer = f"{theirs:,.0f}" if theirs is not None else ""
             ratio = f"{theirs / statistics.median(mine):.1f}" if mine and theirs is not None else ""
@@ -135,17 +141,20 @@ def main() -> None:
     arms = arguments.arms.split(",")
     if unknown := [arm for arm in arms if arm not in PEERS]:
         parser.error(f"--arms has {', '.join(unknown)}; there are {', '.join(PEERS)}")
-    bench = Bench(arguments.work.resolve(), arguments.data, rounds=1, updates=FEWEST)
+    setting = Setting(arguments.work.resolve(), arguments.data)
     here, stored = machine(), RESULTS / "quality.json"
     before = json.loads(stored.read_text()) if stored.exists() else {}
     # Arms of another machine or of other code do not stand in one table.
     found = before if before.get("machine") == here else {"machine": here, "arms": {}}
     for arm in arms:
-        found["arms"][arm] = measure(bench, arm)
-        RESULTS.mkdir(exist_ok=True)
-        write_json(stored, found)
-        with replacing(RESULTS / "quality.md") as beside:
-            beside.write_text(page(found), encoding="utf-8")
+        measured = found["arms"].get(arm) or {"precision": fastest_precision(setting, arm), "trainings": []}
+        found["arms"][arm] = measured
+        for turn in range(len(measured["trainings"]), len(TURNS)):
+            curve = train(setting, arm, measured["precision"], turn)
+            measured["trainings"].append({"program": TURNS[turn][0], "curve": curve})
+            write_json(stored, found)
+            with replacing(RESULTS / "quality.md") as beside:
+                beside.write_text(page(found), encoding="utf-8")
     print(page(found))
 
 

@@ -42,6 +42,11 @@ def median(readings: Readings, name: str, key: str) -> float:
     return statistics.median(amounts(readings, name, key))
 
 
+def ratio_of(readings: Readings, name: str, base: str, key: str) -> Ratio:
+    """Return the ratio of a worker's speed to another's, by one figure of their readings."""
+    return ratio(amounts(readings, name, key), amounts(readings, base, key))
+
+
 def ratio(ours: Sequence[float], others: Sequence[float]) -> Ratio:
     """Return the ratio of two programs' speeds in the same turns, with its interval from a bootstrap over turns."""
     logs = np.log(np.asarray(ours) / np.asarray(others))

@@ -6,7 +6,7 @@ import json
 import time
 
 MARK = "validated: "
-"""Begins the lines that ``report`` prints."""
+"""Begins what ``report`` prints."""
 
 
 class TrainingClock:

@@ -15,8 +15,8 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks.paced import Worker, take_turns
-from benchmarks.ratios import amounts, median, ratio
+from benchmarks.paced import Turn, Worker, take_turns
+from benchmarks.ratios import amounts, median, ratio_of
 
 ARMS = ("transformer", "rnn_luong_feeding", "rnn_bahdanau", "lm4mt")
 
@@ -27,7 +27,7 @@ def training(checkout: Path, arm: str, updates: int, options: list[str]) -> Work
     paths = [checkout / "src", checkout, Path(__file__).resolve().parents[1]]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     command = [sys.executable, "-m", "benchmarks.paced_steps", arm, *options]
-    return Worker(command, untimed=1, timed=updates, cwd=checkout, env=environment)
+    return Worker(command, Turn(untimed=1, least=updates, seconds=0), cwd=checkout, env=environment)
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
             readings = take_turns(workers, arguments.turns, arguments.turns, lambda _: True)
         medians = {name: median(readings, name, "tokens") for name in workers}
         pairs = [amounts(readings, name, "tokens") for name in workers]
-        found = ratio(*pairs)
+        found = ratio_of(readings, *workers, "tokens")
         each = [round(one / two, 3) for one, two in zip(*pairs, strict=True)]
         print(json.dumps({"arm": arm, **medians, **found._asdict(), "ratios": each}), flush=True)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from benchmarks.paced import Worker, take_turns
+from benchmarks.paced import Turn, Worker, take_turns
 from benchmarks.quality import page, seconds_to
 from benchmarks.ratios import ratio
 from benchmarks.training_clock import TrainingClock
@@ -23,19 +23,35 @@ print("steps", steps)
 """
 
 
-def worker(code: str = COUNTS) -> Worker:
-    return Worker([sys.executable, "-c", code], untimed=1, timed=3, cwd=ROOT)
+THREE_STEPS = Turn(untimed=1, least=3, seconds=0)
+
+
+def worker(code: str = COUNTS, turn: Turn = THREE_STEPS) -> Worker:
+    return Worker([sys.executable, "-c", code], turn, cwd=ROOT)
 
 
 def test_a_worker_counts_the_timed_steps_of_its_turns() -> None:
     with worker() as one:
         first, second = one.turn(), one.turn()
-        assert one.peak_memory() > 1e6
         log = one.finish()
     # two steps to warm up, one untimed, three timed: 4 + 5 + 6; then one untimed, and 8 + 9 + 10
     assert first["sum"] / first["steps"] == pytest.approx(5)
     assert second["sum"] / second["steps"] == pytest.approx(9)
     assert log == ["steps 10\n"]
+
+
+def test_a_turn_lasts_until_its_seconds_are_over() -> None:
+    slow = COUNTS.replace("steps += 1", "steps += 1\n    __import__('time').sleep(0.01)")
+    with worker(slow, Turn(untimed=0, least=1, seconds=0.1)) as one:
+        one.turn()
+        log = one.finish()
+    # two steps to warm up, the eleven or fewer of 0.1 s, and the one that ends the training
+    assert 4 <= int(log[0].split()[1]) <= 2 + 11 + 1
+
+
+def test_a_progress_bar_does_not_hide_a_reading() -> None:
+    with worker("print('10%', end=''); " + COUNTS.replace("\n", "", 1)) as one:
+        assert one.turn()["steps"] > 0
 
 
 def test_a_worker_that_fails_shows_what_it_printed() -> None:

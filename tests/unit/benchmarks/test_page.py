@@ -1,0 +1,45 @@
+"""The page of the CPU benchmark, from readings whose figures are known by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.page import page, tokens_an_update
+from benchmarks.setting import page_name
+
+MACHINE = {"processor": "P", "device": "cpu", "capability": "AVX512 with bf16"}
+
+
+def reading(updates: float, tokens: float) -> dict[str, float]:
+    return {"updates": updates, "src_tokens": tokens / 2, "tgt_tokens": tokens}
+
+
+def test_training_has_medians_flops_and_ratios() -> None:
+    model = {"parameters": 2e6, "flops_a_token": 2e6, "peak_flops": 6e9, "peak_memory_bytes": 2.0**30}
+    models: dict[str, dict[str, float]] = {
+        "transformer 32-true": model,
+        "lm4mt 32-true": {**model, "peak_flops": 5e9},
+        "transformer joeynmt": {"parameters": 3e6},
+    }
+    readings = {
+        "transformer 32-true": [reading(1, 1000), reading(1, 1000), reading(1, 1000)],
+        "lm4mt 32-true": [reading(1, 500), reading(1, 500), reading(1, 500)],
+        "transformer joeynmt": [reading(2, 200), reading(4, 400), reading(1, 100)],
+    }
+    training: dict[str, Any] = {"models": models, "readings": readings, "seconds": 4.0}
+    versions = {"torch": "2", "ctranslate2": "4"}
+    text = page({"machine": {**MACHINE, "versions": versions}, "minutes": {"train": 3.2}, "train": training})
+    # 1,500 tokens a second of 2e6 FLOPs each are 3 GFLOP/s, half of the best peak; the ratios are 5, 2.5 and 10
+    ours = "| transformer | 32-true | 2.00M | 500 | 1,000 | 3 | 50% | 1.00 | 3.00M | 200 | 5.00 ["
+    assert ours in text
+    assert "| lm4mt | 32-true | 2.00M | 250 | 500 | 2 | 25% | 1.00 |  |  |  |" in text
+    assert "LM4MT trains on 0.50 [0.50, 0.50] (32-true) times as many tokens" in text
+    assert "medians of 3 turns or more of at least 4 seconds" in text
+    assert "Measured in 3 minutes." in text
+    assert "an update of ours has 1,000 target tokens, an update of JoeyNMT 100." in text
+    assert tokens_an_update(readings, "transformer joeynmt") == 100
+
+
+def test_machines_with_other_instructions_have_pages_of_their_own() -> None:
+    assert page_name(MACHINE) == "cpu_avx512_with_bf16"
+    assert page_name({"capability": "AVX2"}) == "cpu_avx2"
