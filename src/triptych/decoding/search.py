@@ -28,6 +28,8 @@ from triptych.ranges import LARGEST_BEAM, Beam, Factor, Length
 Candidates = tuple[Tensor, Tensor, Tensor]
 """Log-probability, index of the hypothesis continued, and token added, of each candidate of a step: (A, C) each."""
 OnStep = Callable[[Beams, Candidates, Beams], None]
+DROPPED = 1 / 8
+"""Smallest share of a batch's sentences that leave it together, since the states of all others are then copied."""
 
 
 class Search:
@@ -161,7 +163,7 @@ class Search:
                 beams = replace(extended, is_finished=beams.is_finished | self._finished(extended))
                 if step % every == 0 or step == longest:
                     live = (~beams.is_finished).nonzero()[:, 0]
-                    if len(live) < len(beams.sentence):
+                    if len(live) <= (1 - DROPPED) * len(beams.sentence):
                         done = beams.select(beams.is_finished.nonzero()[:, 0])
                         for sentence, hypotheses in zip(done.sentence.tolist(), done.hypotheses(), strict=True):
                             results[sentence] = hypotheses
