@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import torch
 from torch import Tensor, nn
 
 from triptych.contract.decoder_state import DecoderState
@@ -33,6 +34,6 @@ class SearchableModel(nn.Module, ABC):
             Logits (A * W, V) of the next token, and the new state.
         """
 
-    def log_normalizer(self, logits: Tensor) -> Tensor:
-        """Return (A * W, 1), what makes log-probabilities of the logits of ``step`` where it is subtracted."""
-        return logits.float().logsumexp(dim=1, keepdim=True)
+    def log_probs(self, logits: Tensor) -> Tensor:
+        """Return the log-probabilities (A * W, V) of the next token, given the logits of ``step``."""
+        return logits.log_softmax(dim=1, dtype=torch.float32)

@@ -42,12 +42,12 @@ class Ensemble(SearchableModel):
         log_probs, states = [], []
         for i, model in enumerate(self.members):
             logits, new = model.step(tokens, DecoderState(_of(state.sentence, i), _of(state.hypothesis, i)))
-            log_probs.append(logits.float() - model.log_normalizer(logits))
+            log_probs.append(model.log_probs(logits))
             states.append(new)
         return torch.stack(log_probs).mean(0), _together(states)
 
-    def log_normalizer(self, logits: Tensor) -> Tensor:
-        return logits.new_zeros(len(logits), 1)
+    def log_probs(self, logits: Tensor) -> Tensor:
+        return logits  # ``step`` has normalised those of each model
 
 
 def _together(states: Sequence[DecoderState]) -> DecoderState:

@@ -21,11 +21,15 @@ from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.choices import EXACT, FIRST, TUNED
 from triptych.errors import UserError
+from triptych.kernels.largest import largest
+from triptych.kernels.packed_matmul import constant_weights
 from triptych.ranges import LARGEST_BEAM, Beam, Factor, Length
 
 Candidates = tuple[Tensor, Tensor, Tensor]
 """Log-probability, index of the hypothesis continued, and token added, of each candidate of a step: (A, C) each."""
 OnStep = Callable[[Beams, Candidates, Beams], None]
+DROPPED = 1 / 8
+"""Smallest share of a batch's sentences that leave it together, since the states of all others are then copied."""
 
 
 class Search:
@@ -148,18 +152,18 @@ class Search:
         beams = Beams.initial(starts, limit, self.n_best)
         results: list[list[Hypothesis]] = [[] for _ in range(len(src))]
         longest, every = int(limit.max()), steps_between_syncs(src.device)
-        with evaluation_mode(model):
+        with evaluation_mode(model), constant_weights():
             state = model.start(src, src_lengths)
             for step in range(1, longest + 1):
                 logits, state = model.step(beams.tokens[:, :, -1].flatten(), state)
-                candidates = self._candidates(beams, logits, model.log_normalizer(logits))
+                candidates = self._candidates(beams, model.log_probs(logits))
                 extended, rows = self._extend(beams, *candidates)
                 if on_step:
                     on_step(beams, candidates, extended)
                 beams = replace(extended, is_finished=beams.is_finished | self._finished(extended))
                 if step % every == 0 or step == longest:
                     live = (~beams.is_finished).nonzero()[:, 0]
-                    if len(live) < len(beams.sentence):
+                    if len(live) <= (1 - DROPPED) * len(beams.sentence):
                         done = beams.select(beams.is_finished.nonzero()[:, 0])
                         for sentence, hypotheses in zip(done.sentence.tolist(), done.hypotheses(), strict=True):
                             results[sentence] = hypotheses
@@ -219,21 +223,19 @@ class Search:
         first_row = width * torch.arange(num_sentences, device=token.device)[:, None]
         return extended, first_row + parent.gather(1, live)
 
-    def _candidates(self, beams: Beams, logits: Tensor, log_normalizer: Tensor) -> Candidates:
+    def _candidates(self, beams: Beams, log_probs: Tensor) -> Candidates:
         """Return the 2K most probable continuations of each sentence, best first.
 
         Twice the beam size, so that K remain if every live hypothesis has ``</s>`` among its continuations.
 
         Args:
             beams: the beams before this step, with W live hypotheses a sentence.
-            logits: (A * W, V).
-            log_normalizer: (A * W, 1) of them.
+            log_probs: (A * W, V) of the next token.
         """
-        (num_sentences, width, length), vocab_size = beams.tokens.shape, logits.shape[1]
-        values, ids = logits.topk(min(2 * self.beam_size + 2, vocab_size), dim=1)  # each (A * W, M), unordered
+        (num_sentences, width, length), vocab_size = beams.tokens.shape, log_probs.shape[1]
+        values, ids = largest(log_probs, min(2 * self.beam_size + 2, vocab_size))  # each (A * W, M), in any order
         ids, order = ids.sort(dim=1)
-        values = values.gather(1, order).float() - log_normalizer
-        values = values.masked_fill((ids == PAD) | (ids == BOS), -math.inf)
+        values = values.gather(1, order).masked_fill((ids == PAD) | (ids == BOS), -math.inf)
         if length <= self.min_length:  # length - 1 tokens have been generated
             values = values.masked_fill(ids == EOS, -math.inf)
         totals = (beams.log_probs[:, :, None] + values.view(num_sentences, width, -1)).flatten(1)  # by beam, then by id

@@ -19,11 +19,13 @@ from triptych.kernels import (
     dropout,
     fused_recurrent,
     in_place,
+    largest,
     linear_cross_entropy,
     loop_matmul,
     lstm,
     malloc,
     matmul,
+    packed_matmul,
     precision,
     rows,
 )
@@ -67,6 +69,34 @@ def test_gather_and_scatter() -> None:
     fast = values_and_gradients(lambda x: rows.scatter_rows(x, some, 9), x[:3])
     plain = values_and_gradients(lambda x: rows.scatter_rows_reference(x, some, 9), x[:3])
     torch.testing.assert_close(fast, plain, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("width", [64 * 30, 64 * 30 + 5, 70])
+@pytest.mark.parametrize("different", [10_000, 3])
+def test_largest_elements(width: int, different: int) -> None:
+    x = torch.randint(different, (50, width)).float()  # many are equal
+    x[0, :-7] = float("-inf")
+    values, columns = largest.largest(x, 10)
+    expected, _ = largest.largest_reference(x, 10)
+    assert torch.equal(values.sort().values, expected.sort().values)
+    assert torch.equal(x.gather(1, columns), values)
+    assert all(len(set(row)) == 10 for row in columns.tolist())
+
+
+def test_products_with_a_packed_weight() -> None:
+    weight = nn.Parameter(torch.randn(300, 48))
+    with torch.inference_mode(), packed_matmul.constant_weights():
+        for count in (4, 200, 64, 3, 500):  # packed from the second on
+            x = torch.randn(count, 48)
+            torch.testing.assert_close(packed_matmul.product(x, weight), packed_matmul.product_reference(x, weight))
+
+
+def test_a_weight_may_change_between_searches() -> None:
+    weight, x = nn.Parameter(torch.randn(300, 48)), torch.randn(100, 48)
+    for _ in range(2):
+        with torch.inference_mode(), packed_matmul.constant_weights():
+            torch.testing.assert_close(packed_matmul.product(x, weight), packed_matmul.product_reference(x, weight))
+        weight.data.mul_(2)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
