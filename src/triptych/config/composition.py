@@ -171,7 +171,11 @@ def compose_unchecked_command(command: str, overrides: Sequence[str]) -> DictCon
 def _compose(command: str, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
     """Compose conf/<command>.yaml without Hydra's own settings; return it with the option chosen of each group."""
     with separate_hydra():
-        config = compose(command, overrides=list(map(quoted, overrides)), return_hydra_config=True)
+        return without_hydra(compose(command, overrides=list(map(quoted, overrides)), return_hydra_config=True))
+
+
+def without_hydra(config: DictConfig) -> tuple[DictConfig, dict[str, str]]:
+    """Return a copy of what Hydra has composed without its own settings, and the option chosen of each group."""
     choices: Any = OmegaConf.to_container(config.hydra.runtime.choices)
     return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]), choices
 
