@@ -60,6 +60,10 @@ def _prepare() -> None:
 
 def _sweep(arguments: list[str], overrides: list[str], config: DictConfig, arms: list[list[str]]) -> int:
     from triptych.commands.console import show_messages
+    from triptych.sweeps.arm_process import import_libraries
+
+    if isinstance(config.jobs, int) and config.jobs > 1:
+        import_libraries()  # while this process imports those that planning takes, and plans
     from triptych.sweeps.sweep import Sweep
 
     sweep = Sweep(overrides, config, arms)

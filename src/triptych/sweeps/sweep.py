@@ -239,9 +239,10 @@ def refuse_mistakes(arms: Sequence[Sequence[str]]) -> list[RunConfig]:
     """
     mistakes: list[tuple[Sequence[str], str, Exception]] = []
     run_configs = []
+    checked: set[str] = set()
     for overrides, composed in zip(arms, compose_arms(arms), strict=True):
         try:
-            run_configs.append(check_and_freeze(composed))
+            run_configs.append(check_and_freeze(composed, checked))
         except Exception as error:  # Hydra's own, around that of a constructor
             if (reason := explain(error)) is None:
                 raise

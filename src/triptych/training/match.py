@@ -112,6 +112,8 @@ def resized(model: Any, sizes: Mapping[str, int]) -> Any:
 
 def with_sizes(config: DictConfig, sizes: Mapping[str, int]) -> DictConfig:
     """Return the configuration of a run with the sizes that ``match`` has found."""
+    if not sizes:
+        return config
     merged = OmegaConf.merge(config, {"model": resized(config.model, sizes)})
     assert isinstance(merged, DictConfig)
     return merged

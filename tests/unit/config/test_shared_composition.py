@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from triptych.config import shared_composition
-from triptych.config.composition import compose_unchecked
+from triptych.config import shared_composition, validation
+from triptych.config.composition import check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
 from triptych.config.shared_composition import compose_arms
+from triptych.errors import UserError
 
 ARMS = [
     ["model=transformer", "seed=1"],
@@ -64,3 +65,32 @@ def test_mistakes_are_those_of_an_arm_alone(mistake: str) -> None:
         compose_unchecked(["model=rnn", mistake])
     assert type(together.value) is type(alone.value)
     assert explain(together.value) == explain(alone.value)
+
+
+def test_arms_that_differ_in_their_seed_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    check = validation.check
+    monkeypatch.setattr(validation, "check", lambda config: (seen.append(config.seed), check(config)))
+    checked: set[str] = set()
+    arms = compose_arms(
+        [["model=rnn", f"seed={seed}", f"model.dropout={rate}"] for rate in (0, 0.1) for seed in (1, 2)]
+    )
+    assert all(OmegaConf.is_readonly(check_and_freeze(arm, checked).config) for arm in arms)
+    assert seen == [1, 1]
+
+
+@pytest.mark.parametrize(("seed", "said"), [("-1", "seed=-1"), ("???", "seed=…")])
+def test_the_seed_of_each_arm_is_checked(seed: str, said: str) -> None:
+    checked: set[str] = set()
+    good, wrong = compose_arms([["model=rnn"], ["model=rnn", f"seed={seed}"]])
+    check_and_freeze(good, checked)
+    with pytest.raises(UserError, match=said):
+        check_and_freeze(wrong, checked)
+
+
+def test_a_value_that_follows_from_the_seed_is_checked_for_each_arm() -> None:
+    checked: set[str] = set()
+    good, wrong = compose_arms([["model=rnn", "log_every=${seed}", f"seed={seed}"] for seed in (1, 0)])
+    check_and_freeze(good, checked)
+    with pytest.raises(UserError, match="log_every=0"):
+        check_and_freeze(wrong, checked)
