@@ -60,13 +60,9 @@ def _prepare() -> None:
 
 def _sweep(arguments: list[str], overrides: list[str], config: DictConfig, arms: list[list[str]]) -> int:
     from triptych.commands.console import show_messages
-    from triptych.sweeps.arm_process import import_libraries
+    from triptych.sweeps.begin import begin_sweep
 
-    if isinstance(config.jobs, int) and config.jobs > 1:
-        import_libraries()  # while this process imports those that planning takes, and plans
-    from triptych.sweeps.sweep import Sweep
-
-    sweep = Sweep(overrides, config, arms)
+    sweep = begin_sweep(overrides, config, arms)
     show_messages()
     sweep.run(prepare=_prepare)
     problems = sweep.problems()
