@@ -31,6 +31,7 @@ ONLY_IN = {
     "hydra": (
         "config",
         "runs/run",
+        "runs/translators",
         "evaluation/run",
         "training",
         "sweeps",

@@ -114,6 +114,15 @@ def test_a_file_of_aliases_is_not_unfolded(tmp_path: Path) -> None:
         read_yaml(path)
 
 
+@pytest.mark.parametrize("levels", [101, 100_000])
+def test_a_deeply_nested_file_is_refused(tmp_path: Path, levels: int) -> None:
+    """libyaml would end the process."""
+    path = tmp_path / "config.yaml"
+    path.write_text("[" * levels + "]" * levels)
+    with pytest.raises(yaml.YAMLError, match="nested more than 100 levels"):
+        read_yaml(path)
+
+
 def test_what_was_trained_is_of_this_training(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     trained = {"training_hash": "a", "train": {"steps": 3}, "data": {}, "versions": {}}

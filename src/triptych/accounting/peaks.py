@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import platform
 import re
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from triptych import kernels
 from triptych.errors import UserError
 from triptych.kernels.matmul import fast_products
 
@@ -28,6 +28,10 @@ DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
 """Part of a device's name, its dense peak in FLOP/s, and the source of the figure; the first match counts."""
 CPU_INFO = Path("/proc/cpuinfo")
 """Where Linux describes the processor."""
+
+MeasuredPeaks = dict[tuple[str, torch.dtype, int, bool], tuple[float, str]]
+"""Peaks in FLOP/s and how they were measured, by device, type of numbers, threads, and whether kernels are fast."""
+_measured: MeasuredPeaks = {}
 
 
 def device_name(device: torch.device | str) -> str:
@@ -82,17 +86,34 @@ def datasheet_name(device: str) -> str | None:
     return None if "MIG" in device else next(parts, None)
 
 
-@functools.cache  # all runs of a process that have as many threads are compared to the same peak
 def measured_peak(device: torch.device, dtype: torch.dtype, threads: int) -> tuple[float, str]:
     """Return the rate in FLOP/s of the fastest of twenty square matrix products, and how it was measured.
 
-    The fastest, because other processes can only make a product slower.
+    It is measured once, so that all runs of a process are compared to the same peak.
 
     Args:
         device: that computes.
         dtype: of the matrices.
         threads: that PyTorch computes with at present, for which the rate is remembered.
     """
+    measured = str(device), dtype, threads, kernels.fast()
+    if measured not in _measured:
+        _measured[measured] = _measure(device, dtype)
+    return _measured[measured]
+
+
+def measured_peaks() -> MeasuredPeaks:
+    """Return the peaks that this process has measured, for others to take over."""
+    return dict(_measured)
+
+
+def take_over(peaks: MeasuredPeaks) -> None:
+    """Let this process use peaks that another one has measured on this machine."""
+    _measured.update(peaks)
+
+
+def _measure(device: torch.device, dtype: torch.dtype) -> tuple[float, str]:
+    """Measure a rate: the fastest product, because other processes can only make one slower."""
     size = 1024 if device.type == "cpu" else 4096
     matrix = torch.ones(size, size, device=device, dtype=dtype)
     with fast_products(device):

@@ -60,9 +60,9 @@ def _prepare() -> None:
 
 def _sweep(arguments: list[str], overrides: list[str], config: DictConfig, arms: list[list[str]]) -> int:
     from triptych.commands.console import show_messages
-    from triptych.sweeps.sweep import Sweep
+    from triptych.sweeps.begin import begin_sweep
 
-    sweep = Sweep(overrides, config, arms)
+    sweep = begin_sweep(overrides, config, arms)
     show_messages()
     sweep.run(prepare=_prepare)
     problems = sweep.problems()

@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml
 
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from triptych.stored import LOADER
+
 PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
 
 

@@ -91,15 +91,19 @@ def compose_unchecked(overrides: Sequence[str]) -> RunConfig:
     return RunConfig(config, tuple(overrides), choices)
 
 
-def check_and_freeze(composed: RunConfig) -> RunConfig:
+def check_and_freeze(composed: RunConfig, checked: set[str] | None = None) -> RunConfig:
     """Check a configuration, resolve its interpolations, and make it read-only. One that is read-only was checked.
+
+    Args:
+        composed: configuration of a run.
+        checked: what the arms of a sweep share that were checked before, as of ``validation.check_arm``.
 
     Raises:
         UserError: as ``compose_run``.
     """
     if OmegaConf.is_readonly(composed.config):
         return composed
-    from triptych.config.validation import check  # imports torch, which --help does without
+    from triptych.config.validation import check_arm  # imports torch, which --help does without
 
     _refuse_deleted(composed.config, composed.overrides, "train")
     if left_out := [group for group in NAMED if group not in composed.choices]:
@@ -107,7 +111,7 @@ def check_and_freeze(composed: RunConfig) -> RunConfig:
         raise UserError(
             f"{group} must be an option, since it names the run: put your {group} into conf/{group}/NAME.yaml."
         )
-    check(composed.config)
+    check_arm(composed.config, set() if checked is None else checked)
     _refuse_unread(composed)
     OmegaConf.resolve(composed.config)
     OmegaConf.set_readonly(composed.config, True)
@@ -171,7 +175,11 @@ def compose_unchecked_command(command: str, overrides: Sequence[str]) -> DictCon
 def _compose(command: str, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
     """Compose conf/<command>.yaml without Hydra's own settings; return it with the option chosen of each group."""
     with separate_hydra():
-        config = compose(command, overrides=list(map(quoted, overrides)), return_hydra_config=True)
+        return without_hydra(compose(command, overrides=list(map(quoted, overrides)), return_hydra_config=True))
+
+
+def without_hydra(config: DictConfig) -> tuple[DictConfig, dict[str, str]]:
+    """Return a copy of what Hydra has composed without its own settings, and the option chosen of each group."""
     choices: Any = OmegaConf.to_container(config.hydra.runtime.choices)
     return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]), choices
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from triptych import kernels
 from triptych.accounting.memory import free_memory_bytes
@@ -98,6 +99,34 @@ def check(config: DictConfig) -> None:
         instantiate(part)
     vocabulary = Vocabulary(SMALL_VOCABULARY, SMALL_VOCABULARY, config.tokenizer.joint, src_tag=4, tgt_tag=5)
     _check_memory(build_without_values(config.model, vocabulary))
+
+
+def check_arm(config: DictConfig, checked: set[str]) -> None:
+    """Check the configuration of an arm. If an earlier arm differs in its seed alone, only the seed is checked.
+
+    Args:
+        config: of the arm.
+        checked: the configurations that were checked before, without their seeds; this one is added.
+
+    Raises:
+        UserError, hydra.errors.InstantiationException: as ``check``.
+    """
+    shared = _without_seed(config)
+    if shared is None or shared not in checked:
+        check(config)
+    else:
+        check_types(OmegaConf.masked_copy(config, ["seed"]), schema=Train)
+    if shared is not None:
+        checked.add(shared)
+
+
+def _without_seed(config: DictConfig) -> str | None:
+    """Return all values but the seed as text; None where there is no seed, or a value that cannot be resolved."""
+    try:
+        plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except (OmegaConfBaseException, UserError):  # which a check puts into words
+        return None
+    return repr(plain) if plain.pop("seed", None) is not None else None
 
 
 def _check_memory(model: TranslationModel) -> None:

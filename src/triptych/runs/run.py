@@ -12,15 +12,14 @@ from typing import Any
 import pandas as pd
 import torch
 from hydra.utils import instantiate
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from triptych.accounting.devices import on_device
 from triptych.attention.explorer import Attention
 from triptych.config.arguments import checked
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.data.corpus import Corpus
-from triptych.data.directions import Direction, Directions
+from triptych.data.directions import Direction
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.ensemble import NO_ATTENTION, EnsembleTranslator
 from triptych.decoding.reranking import RerankingTranslator
@@ -35,6 +34,7 @@ from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_r
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
 from triptych.runs.stored_config import data_to_read, read_config, vouched_for
+from triptych.runs.translators import build_translator, directions_of
 from triptych.stored import read_table
 
 AUTO = "auto"
@@ -171,23 +171,16 @@ class Run:
                 f"run={self.folder}: its tokenizer {tokenizer.fingerprint} is not the one that its checkpoint was "
                 f"trained with, {stored}; put the right tokenizer folder back."
             )
-        configured = self.config.model
+        config = self.config
         require_same_training(self.files, path)
-        check_types(configured, "model.")  # a class of the user's that is not importable here is named
-        model = instantiate(configured, vocabulary=tokenizer.vocabulary)
-        checkpoints.load_weights(model, path)
-        model = on_device(model.eval(), self.device)
-        return Translator(
-            model=model,
-            tokenizer=tokenizer,
-            directions=_directions(self.config, tokenizer),
-            search=instantiate(scored_search(self.files, self.config.search)),
-        )
+        check_types(config.model, "model.")  # a class of the user's that is not importable here is named
+        search = scored_search(self.files, config.search)
+        return build_translator(config, tokenizer, path, search, self.device)
 
     @property
     def tested(self) -> Direction:
         """Source and target language of the run's test sets; no model is loaded."""
-        return _directions(self.config, Tokenizer.load(self.files.tokenizer)).tested
+        return directions_of(self.config, Tokenizer.load(self.files.tokenizer)).tested
 
     @property
     def model(self) -> TranslationModel:
@@ -328,13 +321,3 @@ def load(
     loaded = Run(run, checkpoint, device, trust, ensemble, rerank)
     _ = loaded.translator
     return loaded
-
-
-def _directions(config: DictConfig, tokenizer: Tokenizer) -> Directions:
-    """Return the directions that a run was trained on, and the one that it is tested on."""
-    data = OmegaConf.select(config, "data", default={})
-    names = data.get("directions")
-    if names is not None and not (data.get("src") and data.get("tgt")):
-        raise UserError("data.directions of the run's config.yaml has no data.src and data.tgt; put the file back.")
-    src, tgt = tokenizer.languages if names is None else (data.src, data.tgt)
-    return Directions.of(names, src, tgt, data.get("pivot"))

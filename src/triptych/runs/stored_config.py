@@ -28,7 +28,7 @@ from triptych.data import checked_text
 from triptych.errors import UserError
 from triptych.runs.digests import PUT_BACK, require_same_training
 from triptych.runs.folder import RunFolder
-from triptych.stored import ERRORS, DamagedFile, read_yaml
+from triptych.stored import ERRORS, LOADER, DamagedFile, read_yaml
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ def _references(parent: DictConfig | ListConfig, name: str | int, key: str) -> I
 @functools.cache  # of the files of the configuration, some hundred
 def _parsed(text: str) -> Any:
     """Return what a YAML file of the configuration holds; not to be changed, since all runs of a process share it."""
-    return yaml.safe_load(text)
+    return yaml.load(text, LOADER)
 
 
 def _require_known(folder: RunFolder, group: str, part: Any, trust: Sequence[str]) -> None:

@@ -15,8 +15,12 @@ LIBRARIES = ("torch", "lightning", "sentencepiece", "sacrebleu", "sacremoses", "
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries, and the hash of this package's source."""
-    libraries = {name: importlib.metadata.version(name) for name in LIBRARIES}
-    return {"python": platform.python_version(), **libraries, "source": source_hash()}
+    return {"python": platform.python_version(), **_library_versions(), "source": source_hash()}
+
+
+@functools.cache
+def _library_versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in LIBRARIES}
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from triptych.accounting.peaks import MeasuredPeaks, take_over
 from triptych.config import run_values
 from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
@@ -85,14 +86,16 @@ def run_arm(composed: RunConfig, *, wait: bool, course: Course | None = None) ->
     return loss
 
 
-def run_beside(arm: QueuedArm, *, folders: Sequence[Path], wait: bool) -> int:
+def run_beside(arm: QueuedArm, *, folders: Sequence[Path], peaks: MeasuredPeaks, wait: bool) -> int:
     """Run one arm in a process of its own, and return the exit status of that: 0 for a finished arm.
 
     Args:
         arm: to run.
         folders: with the user's configuration.
+        peaks: of this machine, which the process of the sweep has measured.
         wait: as for ``run_arm``.
     """
+    take_over(peaks)
     send_to_sweep()
     run_values.register()  # the configuration has ``${run:…}`` in it
     with with_own_folders(folders, arm.run_config.overrides):

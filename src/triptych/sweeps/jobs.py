@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from triptych import kernels
 from triptych.accounting.memory import free_memory_bytes
 from triptych.accounting.parameters import count_parameters
+from triptych.accounting.peaks import MeasuredPeaks, measured_peaks, peak_flops
 from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig
 from triptych.config.validation import AUTO
@@ -139,6 +142,25 @@ def _needs(run_config: RunConfig) -> Needs | None:
         return Needs(PROCESS_BYTES + training_memory(count_parameters(parts.model).total, activations), flops)
     except Exception:  # the arm's own process says what is wrong
         return None
+
+
+def measure_peaks(run_configs: Sequence[RunConfig], threads: int) -> MeasuredPeaks:
+    """Measure the rates that arms on a CPU are compared to: once for all, and before they compute beside each other.
+
+    Args:
+        run_configs: of the arms.
+        threads: that each arm computes with.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for config in (one.config for one in run_configs):
+            with suppress(UserError), kernels.use(config.strategy.kernels):  # a GPU that is not there
+                if device_of(config) == "cpu":
+                    peak_flops("cpu", str(config.strategy.precision))
+    finally:
+        torch.set_num_threads(before)
+    return measured_peaks()
 
 
 def jobs_that_fit(needs: Sequence[Needs | None]) -> int:

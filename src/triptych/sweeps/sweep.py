@@ -11,9 +11,10 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from triptych.accounting.threads import available_cores
-from triptych.config.composition import RunConfig, check_and_freeze, compose_unchecked
+from triptych.config.composition import RunConfig, check_and_freeze
 from triptych.config.explanations import explain
 from triptych.config.search_path import own_folders
+from triptych.config.shared_composition import compose_arms
 from triptych.errors import UserError, report_unexpected
 from triptych.kernels.malloc import loaded_objects_skipped
 from triptych.runs.folder import RunFolder
@@ -28,6 +29,7 @@ from triptych.sweeps.jobs import (
     hydra_runs,
     jobs_that_fit,
     longest_first,
+    measure_peaks,
     needs_of,
     side_by_side_pays,
     training_of,
@@ -176,12 +178,14 @@ class Sweep:
             for arm, run_config in zip(self.planned, self.run_configs, strict=True)
             if now[arm.identity].status == FINISHED
         }
+        jobs, cores = 1 if wait else jobs, available_cores()
+        peaks = measure_peaks([one.run_config for one in queued], max(1, cores // (min(jobs, len(queued)) or 1)))
         SideBySide(
             queued,
-            jobs=1 if wait else jobs,
-            cores=available_cores(),
+            jobs=jobs,
+            cores=cores,
             trained=trained,
-            work=partial(run_beside, folders=own_folders(), wait=wait),
+            work=partial(run_beside, folders=own_folders(), peaks=peaks, wait=wait),
             of=len(self.planned),
             said=self.said,
         ).run()
@@ -235,10 +239,10 @@ def refuse_mistakes(arms: Sequence[Sequence[str]]) -> list[RunConfig]:
     """
     mistakes: list[tuple[Sequence[str], str, Exception]] = []
     run_configs = []
-    for overrides in arms:
-        composed = compose_unchecked(overrides)
+    checked: set[str] = set()
+    for overrides, composed in zip(arms, compose_arms(arms), strict=True):
         try:
-            run_configs.append(check_and_freeze(composed))
+            run_configs.append(check_and_freeze(composed, checked))
         except Exception as error:  # Hydra's own, around that of a constructor
             if (reason := explain(error)) is None:
                 raise

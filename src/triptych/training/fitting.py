@@ -25,7 +25,7 @@ from triptych.training.build import TrainingParts
 from triptych.training.callbacks.save_on_signal import TERMINATED
 from triptych.training.distributed import is_lost_connection, ranks_started_by
 from triptych.training.loggers import begin_dashboards
-from triptych.training.match import resized
+from triptych.training.match import with_sizes
 from triptych.training.plan import RunPlan
 from triptych.training.result import training_result
 
@@ -84,7 +84,7 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
     folder = plan.folder
     if trainer.is_global_zero:
         _describe(plan, parts)
-    begin_dashboards(trainer.loggers, plan)
+    begin_dashboards(trainer.loggers[1:], plan)
     if (resume := checkpoints.newest_state(folder, plan.training_hash)) is not None:
         parts.data.first_step = checkpoints.step_of(resume)
         logger.info("going on from step %s", f"{parts.data.first_step:,}")
@@ -143,8 +143,7 @@ def _describe(plan: RunPlan, parts: TrainingParts) -> None:
     folder = plan.folder
     parts.tokenizer.save(folder.tokenizer)
     with replacing(folder.config) as beside:
-        config = plan.run_config.config
-        OmegaConf.save(OmegaConf.merge(config, {"model": resized(config.model, parts.sizes)}), beside)
+        OmegaConf.save(with_sizes(plan.run_config.config, parts.sizes), beside)
 
 
 def command_of(run_config: RunConfig) -> list[str]:

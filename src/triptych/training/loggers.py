@@ -100,7 +100,7 @@ def begin_dashboards(loggers: Sequence[Logger], plan: RunPlan, **further: str) -
     """Show what a run is on its dashboards, and say to W&B what charts can be drawn along.
 
     Args:
-        loggers: all of the run's.
+        loggers: of the dashboards.
         plan: of the run.
         further: settings that its configuration does not have.
     """

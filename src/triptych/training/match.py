@@ -110,6 +110,15 @@ def resized(model: Any, sizes: Mapping[str, int]) -> Any:
     return OmegaConf.merge(model, OmegaConf.from_dotlist([f"{name}={size}" for name, size in sizes.items()]))
 
 
+def with_sizes(config: DictConfig, sizes: Mapping[str, int]) -> DictConfig:
+    """Return the configuration of a run with the sizes that ``match`` has found."""
+    if not sizes:
+        return config
+    merged = OmegaConf.merge(config, {"model": resized(config.model, sizes)})
+    assert isinstance(merged, DictConfig)
+    return merged
+
+
 def multiple(config: DictConfig, key: str) -> float:
     """Return a multiple that ``match`` names, 1 where it names none.
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import lightning
+from omegaconf import DictConfig
 
 from triptych import kernels
 from triptych.config.composition import RunConfig
@@ -46,6 +47,7 @@ from triptych.training.finished import late_overrides, warn_of_late
 from triptych.training.fitting import fit_and_record
 from triptych.training.initial_weights import take_weights
 from triptych.training.loggers import close_loggers, log_outcome
+from triptych.training.match import with_sizes
 from triptych.training.plan import RunPlan, plan_run, require_same_run, run_folder
 from triptych.training.scoring import score_shared_weights, score_training
 from triptych.training.starter import end_with_starter
@@ -178,15 +180,16 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     _say(parts.report_of_model())
     _say(explain_precision(config.strategy.precision, device), "strategy")
     logger.info("run: %s", folder.path)
-    status = "failed"
+    status, known = "failed", None
     try:
         if folder.trained.exists():
             result = read_trained(folder, plan.training_hash)
             logger.info("going on from step %s", f"{result['train']['steps']:,}")
         else:
             result = fit_and_record(plan, parts, trainer, compiled)
+            known = with_sizes(config, parts.sizes)
         if trainer.is_global_zero:
-            _score(plan, result, trainer)
+            _score(plan, result, trainer, known)
         status = "success"
     finally:
         with naming(folder.path):  # a log on a full disk does not say where it is
@@ -215,11 +218,11 @@ def _make_folder(plan: RunPlan) -> None:
     require_same_run(folder, plan.config_hash)
 
 
-def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer) -> None:
-    """Score what was trained, and write result.json."""
+def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer, known: DictConfig | None) -> None:
+    """Score what was trained, and write result.json; ``known`` as of ``score_training``."""
     config, folder = plan.run_config.config, plan.folder
     try:
-        scores = score_training(result, config, folder, plan.corpus, trainer.strategy.root_device)
+        scores = score_training(result, config, folder, plan.corpus, trainer.strategy.root_device, known=known)
     except (KeyboardInterrupt, SystemExit):
         logger.info("stopped; the same command translates again, and does not train again.")
         raise

@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych.data.corpus import VALIDATION, Corpus
 from triptych.data.tokenizer import Tokenizer
+from triptych.decoding.translator import Translator
 from triptych.evaluation.length_penalty import choose_length_penalty
 from triptych.evaluation.likelihood import split_loss
 from triptych.evaluation.run import build_metrics
@@ -23,11 +24,12 @@ from triptych.runs import checkpoints
 from triptych.runs.digests import METRICS, with_digests
 from triptych.runs.folder import RunFolder, write_json, write_record
 from triptych.runs.result_file import read_trained
-from triptych.runs.run import Run, load
+from triptych.runs.run import load
 from triptych.runs.stored_config import read_config, vouched_for
+from triptych.runs.translators import build_translator
 from triptych.training.build import build_loggers
 from triptych.training.loggers import begin_dashboards, close_loggers, log_outcome
-from triptych.training.match import resized
+from triptych.training.match import with_sizes
 from triptych.training.plan import RunPlan
 
 logger = logging.getLogger(__name__)
@@ -36,7 +38,13 @@ NO_SCORES: dict[str, Any] = {"validation": {"loss": None, "perplexity": None}, "
 
 
 def score_training(
-    result: dict[str, Any], config: DictConfig, folder: RunFolder, corpus: Corpus, device: torch.device | str
+    result: dict[str, Any],
+    config: DictConfig,
+    folder: RunFolder,
+    corpus: Corpus,
+    device: torch.device | str,
+    *,
+    known: DictConfig | None = None,
 ) -> dict[str, Any]:
     """Score what was trained, unless the training diverged.
 
@@ -46,12 +54,18 @@ def score_training(
         folder: its folder.
         corpus: its text.
         device: where to translate.
+        known: for a run that this process has just trained, the configuration that it has written into the folder.
+            Otherwise that is read, and compared with what the training has left.
     """
-    return NO_SCORES if result.get("diverged") else score_run(config, folder, corpus, device)
+    return NO_SCORES if result.get("diverged") else score_run(config, folder, corpus, device, known)
 
 
-def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: torch.device | str) -> dict[str, Any]:
+def score_run(
+    config: DictConfig, folder: RunFolder, corpus: Corpus, device: torch.device | str, known: DictConfig | None = None
+) -> dict[str, Any]:
     """Score the best or the averaged weights on the validation set and, unless ``test`` is false, on the test sets.
+
+    Arguments as of ``score_training``.
 
     Returns:
         ``validation`` and ``test`` of ``result.json``, ``search`` if a length penalty was tuned, and ``suites`` if any
@@ -62,14 +76,14 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
         checkpoint = "averaged"
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
-    run = load(folder.path, checkpoint, str(device), trust=vouched_for(config))
-    validation = split_loss(run.translator, corpus, VALIDATION, config.search_tokens)
+    translator = _translator(config, folder, checkpoint, str(device), known)
+    validation = split_loss(translator, corpus, VALIDATION, config.search_tokens)
     metrics, test = build_metrics(config.metric), {}
-    chosen = choose_length_penalty(run.translator, corpus, instantiate(config.search), config.search_tokens)
+    chosen = choose_length_penalty(translator, corpus, instantiate(config.search), config.search_tokens)
     for split in corpus.test_names if config.test else ():
         logger.info("translating %s …", split)
         found = evaluate_split(
-            run.translator,
+            translator,
             corpus,
             split,
             chosen=chosen,
@@ -86,14 +100,24 @@ def score_run(config: DictConfig, folder: RunFolder, corpus: Corpus, device: tor
     further = {"search": tuned} if tuned else {}
     scores = {"validation": validation, **further, "test": test}
     if config.suite_items:
-        scores["suites"] = _score_suites(run, corpus, config)
+        scores["suites"] = _score_suites(translator, folder, corpus, config)
     return scores
 
 
-def _score_suites(run: Run, corpus: Corpus, config: DictConfig) -> dict[str, Any]:
+def _translator(
+    config: DictConfig, folder: RunFolder, checkpoint: str, device: str, known: DictConfig | None
+) -> Translator:
+    """Return the model of a run with the weights of a checkpoint; arguments as of ``score_training``."""
+    if known is None:
+        return load(folder.path, checkpoint, device, trust=vouched_for(config)).translator
+    tokenizer, weights = Tokenizer.load(folder.tokenizer), checkpoints.find(folder, checkpoint)
+    return build_translator(known, tokenizer, weights, known.search, device)
+
+
+def _score_suites(translator: Translator, folder: RunFolder, corpus: Corpus, config: DictConfig) -> dict[str, Any]:
     """Score the corpus' contrastive suites, and keep their items in the run's folder."""
-    found = evaluate_suites(run.translator, corpus, config.suite_items, config.search_tokens)
-    save_suites(found, run.files)
+    found = evaluate_suites(translator, corpus, config.suite_items, config.search_tokens)
+    save_suites(found, folder)
     scores = {name: suite.scores for name, suite in found.items()}
     logger.info("suites: %s", ", ".join(f"{name} {100 * one['accuracy']:.1f}%" for name, one in scores.items()))
     return scores
@@ -117,8 +141,7 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         _link_weights(trained, beside)
         copied = RunFolder(beside)
         write_record(copied, plan.record)
-        sizes = _sizes(trained, config.model)
-        OmegaConf.save(OmegaConf.merge(config, {"model": resized(config.model, sizes)}), copied.config)
+        OmegaConf.save(with_sizes(config, _sizes(trained, config.model)), copied.config)
         write_json(copied.trained, with_digests(result, copied))
         scores = score_training(result, config, copied, plan.corpus, device)
         write_json(copied.result, with_digests({**result, **scores}, copied))

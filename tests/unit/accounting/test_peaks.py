@@ -48,7 +48,16 @@ def test_a_cpu_is_measured() -> None:
 def test_a_measured_rate_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([90.0, 3.0, 2.0, *range(4, 21)])
     monkeypatch.setattr(peaks, "_seconds_of_product", lambda matrix: next(seconds))
-    assert peaks.measured_peak.__wrapped__(torch.device("cpu"), torch.float32, 1)[0] == 2 * 1024**3 / 2.0
+    monkeypatch.setattr(peaks, "_measured", {})
+    assert peaks.measured_peak(torch.device("cpu"), torch.float32, 1)[0] == 2 * 1024**3 / 2.0
+
+
+def test_a_process_takes_over_what_another_has_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    peaks.peak_flops("cpu")
+    handed_on = {key: (7.0, how) for key, (_, how) in peaks.measured_peaks().items()}
+    monkeypatch.setattr(peaks, "_measured", {})
+    peaks.take_over(handed_on)
+    assert peaks.peak_flops("cpu")[0] == 7.0
 
 
 def test_an_unknown_peak() -> None:
