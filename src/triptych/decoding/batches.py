@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -10,11 +10,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import PAD, LanguageTags
-from triptych.data.epoch_plan import plan_sorted
-from triptych.decoding.beams import Hypothesis
+from triptych.data.epoch_plan import Rows, plan_sorted
+from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.progress import Progress
-from triptych.decoding.search import Search
+from triptych.decoding.search import Candidates, Search, evaluation_mode
 from triptych.errors import UserError
+from triptych.kernels.side_by_side import at_a_time, compute
 
 LONGEST = 10_000
 """Most pieces of a line. With more, attention takes gigabytes, and a search takes hours that no signal ends."""
@@ -35,8 +36,8 @@ def decode(
         model: on ``device``.
         sources: source ids of each sentence, without special ids; a sentence may be empty.
         search: greedy or beam search.
-        search_tokens: maximum number of source tokens a batch, including padding. The longest sentence is translated
-            even if it has more.
+        search_tokens: maximum number of source tokens translated at a time, including padding; on a CPU, batches on
+            different threads share them. The longest sentence is translated even if it has more.
         device: where the batches are moved.
         tags: for each sentence, the token that ends its source and the token that starts its translation; None for
             ``</s>`` and ``<s>``.
@@ -52,18 +53,29 @@ def decode(
     tags = [LanguageTags()] * len(sources) if tags is None else tags
     results: list[list[Hypothesis]] = [[] for _ in sources]
     lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
-    for indices in plan_sorted(lengths, max(search_tokens, lengths.max(initial=0))):
+
+    def translate(indices: Rows, check: Callable[[], None]) -> list[list[Hypothesis]]:
+        def on_step(beams: Beams, candidates: Candidates, extended: Beams) -> None:
+            check()
+            if progress:
+                progress.step(beams, candidates, extended)
+
         rows = [torch.tensor([*sources[i], tags[i].src_end]) for i in indices]
         starts = torch.tensor([tags[i].tgt_begin for i in indices], device=device)
         src = pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
         src_lengths = torch.tensor([len(row) for row in rows], device=device)
         if progress:
             progress.start_batch()
-        found = search(model, src, src_lengths, starts, progress.step if progress else None)
-        for i, hypotheses in zip(indices, found, strict=True):
-            results[i] = hypotheses
-        if progress:
-            progress.finish(len(rows))
+        return search(model, src, src_lengths, starts, on_step)
+
+    number = at_a_time(device)
+    batches = list(plan_sorted(lengths, max(search_tokens // number, lengths.max(initial=0))))
+    with evaluation_mode(model):  # once, not batch by batch: batches that are translated at a time share the model
+        for indices, found in zip(batches, compute(translate, batches, number), strict=True):
+            for i, hypotheses in zip(indices, found, strict=True):
+                results[i] = hypotheses
+            if progress:
+                progress.finish(len(indices))
     return results
 
 

@@ -44,7 +44,7 @@ class Translator:
     Wherever a method has a ``direction`` (source and target language), None stands for the direction of the test sets.
     A direction with a source or target language that the model was not trained on raises ``UserError``.
 
-    Wherever a method has ``search_tokens``, it is the maximum number of tokens a batch, including padding. It changes
+    Wherever a method has ``search_tokens``, it is the maximum number of tokens at a time, including padding. It changes
     memory and speed only.
 
     Args:

@@ -7,12 +7,13 @@ import math
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, build_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 from torch import Tensor
 
+from triptych import kernels
 from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.model import AttentionMap, TranslationModel
@@ -239,12 +240,27 @@ def test_neighbours_change_nothing_and_the_order_is_restored(beam_size: int) -> 
     assert len({tuple(found[0].tokens) for found in alone}) > 3
 
 
+def test_batches_on_two_threads_find_the_same() -> None:
+    model, threads = build_model("model=transformer"), torch.get_num_threads()
+    sources = [[4 + (7 * i + k) % 9 for k in range(1 + i % 12)] for i in range(60)]
+    with kernels.use("reference"):
+        alone = decode(model, sources, make_search(beam_size=3), 64, "cpu")
+    torch.set_num_threads(2)
+    try:
+        together = decode(model.train(), sources, make_search(beam_size=3), 64, "cpu")
+    finally:
+        torch.set_num_threads(threads)
+    assert [found[0].tokens for found in together] == [found[0].tokens for found in alone]
+    assert model.training, "the model's own mode is back"
+
+
 def test_batches_hold_the_padded_tokens_allowed_the_longest_first() -> None:
     model, shapes = HashModel(3), []
     sources = [[4] * length for length in (1, 9, 3, 3, 0, 20)]
     begin = model.start
     model.start = lambda src, lengths: shapes.append(tuple(src.shape)) or begin(src, lengths)  # type: ignore
-    decode(model, sources, make_search(), 12, "cpu")
+    with kernels.use("reference"):  # one batch after the other
+        decode(model, sources, make_search(), 12, "cpu")
     assert shapes == [(1, 21), (2, 10), (3, 4)], "the longest sentence has 21 tokens, so that many fit"
     assert decode(model, [], make_search(), 12, "cpu") == []
     with pytest.raises(UserError, match="search_tokens=0"):

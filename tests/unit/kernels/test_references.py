@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ from triptych.kernels import (
     packed_matmul,
     precision,
     rows,
+    side_by_side,
 )
 from triptych.training.loss import TranslationLoss
 
@@ -97,6 +100,34 @@ def test_a_weight_may_change_between_searches() -> None:
         with torch.inference_mode(), packed_matmul.constant_weights():
             torch.testing.assert_close(packed_matmul.product(x, weight), packed_matmul.product_reference(x, weight))
         weight.data.mul_(2)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_parts_side_by_side(number: int) -> None:
+    setting, threads = ContextVar("setting", default=0), torch.get_num_threads()
+    setting.set(10)
+
+    def work(part: int, check: Callable[[], None]) -> tuple[int, torch.dtype]:
+        check()
+        return part + setting.get(), (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+
+    with torch.autocast("cpu", torch.bfloat16):
+        found = list(side_by_side.compute(work, range(7), number))
+        assert found == list(side_by_side.compute_reference(work, range(7), number))
+    assert found == [(part + 10, torch.bfloat16) for part in range(7)]
+    assert torch.get_num_threads() == threads
+
+
+def test_a_part_that_fails_stops_the_others() -> None:
+    def work(part: int, check: Callable[[], None]) -> None:
+        if part == 0:
+            raise ValueError("the first")
+        while True:
+            check()
+            time.sleep(0.001)
+
+    with pytest.raises(ValueError, match="the first"):
+        list(side_by_side.compute(work, range(5), 2))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
