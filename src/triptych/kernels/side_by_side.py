@@ -63,5 +63,14 @@ def compute(work: Work[T, R], parts: Sequence[T], number: int) -> Iterator[R]:
             yield future.result()
     finally:
         stopped.set()
-        pool.shutdown(cancel_futures=True)
+        _end(pool)
         torch.set_num_threads(threads)  # which threads begin with that are started from now on
+
+
+def _end(pool: ThreadPoolExecutor) -> None:
+    """Wait for the parts that still run, even if the user interrupts twice: the interpreter would abort at its end."""
+    try:
+        pool.shutdown(cancel_futures=True)
+    except BaseException:
+        pool.shutdown()
+        raise
