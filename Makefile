@@ -1,7 +1,7 @@
 # make compare   train the five architectures on the built-in corpus, and print their table
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
-# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2; 45 minutes
-# make bench-quick  the same for two models and without intervals to rely on; 8 minutes
+# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2; about an hour
+# make bench-quick  the same for two models, in few turns: some minutes
 # make bench-quality  seconds of training until BLEU passes 30, 40 and 45, beside JoeyNMT; hours
 # make docs      the documentation site, in site/: open site/index.html
 # make notebooks run the notebooks and store them with their outputs

@@ -40,7 +40,7 @@ class Plan:
     """Arms that translate; the first one's weights, JoeyNMT and CTranslate2 translate with too."""
     turns: int
     most: int
-    """Turns, if the ratios' intervals are still wide."""
+    """Turns of a training, if the ratios' intervals are still wide."""
     training: Turn
     learned: int
     """Updates of the models that translate."""
@@ -88,7 +88,7 @@ class Bench:
                 (peer,) = (arm for arm in group if arm in PEERS)
                 joey = self.setting.joeynmt.train(peer, PEERS[peer], self.plan.training)
                 workers[f"{peer} joeynmt"] = stack.enter_context(joey)
-                readings |= self._turns(workers, f"{peer} joeynmt", "tgt_tokens")
+                readings |= self._turns(workers, f"{peer} joeynmt", "tgt_tokens", most=self.plan.most)
                 models[f"{peer} joeynmt"] = {"parameters": joeynmt.parameters(joey.log)}
                 models |= {name: self._finish(name, worker) for name, worker in workers.items() if worker is not joey}
         return {"models": models, "readings": readings, "seconds": self.plan.training.seconds}
@@ -113,7 +113,7 @@ class Bench:
             }
             joey = peer.translate(PEERS[first], run.translator.model.state_dict(), DECODING)
             workers["joeynmt"] = stack.enter_context(joey)
-            readings = self._turns(workers, first, "sentences")
+            readings = self._turns(workers, first, "sentences", most=self.plan.turns)  # JoeyNMT has 16 batches
             joey.finish()
         lines = [source for source, _ in self.setting.test_pairs]
         mine = run.translate(lines, SEARCH)
@@ -169,13 +169,13 @@ class Bench:
     def _output(self, arm: str, precision: str) -> Path:
         return self.setting.runs / precision / arm
 
-    def _turns(self, workers: dict[str, Worker], base: str, key: str) -> Readings:
-        """Let workers take turns until the ratios to one of them are settled."""
+    def _turns(self, workers: dict[str, Worker], base: str, key: str, most: int) -> Readings:
+        """Let workers take turns until the ratios to one of them are settled, or there were so many turns."""
 
         def settled(readings: Readings) -> bool:
             return all(ratio_of(readings, name, base, key).is_settled for name in workers if name != base)
 
-        return take_turns(workers, self.plan.turns, self.plan.most, settled)
+        return take_turns(workers, self.plan.turns, most, settled)
 
 
 def _module(name: str, *arguments: str) -> list[str]:
