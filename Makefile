@@ -1,6 +1,6 @@
 # make compare   train the five architectures on the built-in corpus, and print their table
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
-# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2; about an hour
+# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2; most of an hour
 # make bench-quick  the same for two models, in few turns: some minutes
 # make bench-quality  seconds of training until BLEU passes 30, 40 and 45, beside JoeyNMT; hours
 # make docs      the documentation site, in site/: open site/index.html
