@@ -35,7 +35,7 @@ class Plan:
     """What is measured, and for how long."""
 
     groups: tuple[tuple[str, ...], ...]
-    """Arms that take turns with each other, and with JoeyNMT's model of the first arm's name."""
+    """Arms that take turns with each other, and with JoeyNMT's model that is as large as the first of them."""
     decoded: tuple[str, ...]
     """Arms that translate; the first one's weights, JoeyNMT and CTranslate2 translate with too."""
     turns: int
@@ -85,7 +85,7 @@ class Bench:
                     for arm in group
                     for precision in PRECISIONS
                 }
-                (peer,) = (arm for arm in group if arm in PEERS)
+                peer = group[0]
                 joey = self.setting.joeynmt.train(peer, PEERS[peer], self.plan.training)
                 workers[f"{peer} joeynmt"] = stack.enter_context(joey)
                 readings |= self._turns(workers, f"{peer} joeynmt", "tgt_tokens", most=self.plan.most)

@@ -107,8 +107,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "",
         f"Models: ours, after {found['updates']} updates, whose translations have {found['words']:.1f} words on "
         f"average. JoeyNMT and CTranslate2 have the weights of our Transformer. CTranslate2's translation equals ours "
-        f"for {same['ctranslate2']:.1%} of the sentences, JoeyNMT's, which has another rule for when to stop, for "
-        f"{same['joeynmt']:.1%}.",
+        f"for {same['ctranslate2']:.1%} of the sentences, JoeyNMT's for {same['joeynmt']:.1%}. CTranslate2's length "
+        "penalty is another power of the length. Both allow all sentences of a batch as many pieces as its longest.",
         "",
         "Batches: ours and CTranslate2's hold sentences of similar lengths; JoeyNMT's hold up to 64 sentences of all "
         "lengths.",

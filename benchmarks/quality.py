@@ -34,7 +34,7 @@ TURNS = (("ours", 40.0), ("ours", 40.0), ("joeynmt", 40.0), ("ours", 45.0))
 EVERY = {"ours": 40, "joeynmt": 240.0}
 """Updates of ours between validations, and seconds of JoeyNMT's training."""
 FIRST = Turn(untimed=0, least=10, seconds=20)
-"""Training by which the faster precision is found."""
+"""A short training in each precision. The faster one is then used."""
 Curve = list[dict[str, float]]
 """Updates, seconds of training and BLEU of each validation."""
 

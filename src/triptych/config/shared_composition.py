@@ -56,7 +56,7 @@ class _Composer:
             shared = self._shared([str(one.input_line) for one in options])
             config = copy.deepcopy(shared)
             ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
-        except Exception:
+        except Exception:  # whatever it is, composing the arm alone raises it again, with a better message
             return None
         whole, choices = without_hydra(config)
         return RunConfig(whole, tuple(overrides), choices)

@@ -69,7 +69,7 @@ def decode(
         return search(model, src, src_lengths, starts, on_step)
 
     number = at_a_time(device)
-    batches = list(plan_sorted(lengths, max(search_tokens // number, lengths.max(initial=0))))
+    batches = plan_sorted(lengths, max(search_tokens // number, lengths.max(initial=0)))
     with evaluation_mode(model):  # once, not batch by batch: batches that are translated at a time share the model
         for indices, found in zip(batches, compute(translate, batches, number), strict=True):
             for i, hypotheses in zip(indices, found, strict=True):
