@@ -21,7 +21,7 @@ from triptych.layers.attention import ProjectedMemory
 from triptych.layers.blocks import Block
 from triptych.layers.embedding import TransformerInput
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
-from triptych.layers.kv_cache import KVCache, see_newest
+from triptych.layers.kv_cache import KVCache, make_room, see_newest
 from triptych.layers.sequence_layout import SequenceLayout
 from triptych.layers.transformer_config import NORMS, TransformerConfig
 from triptych.ranges import Layers
@@ -135,12 +135,12 @@ class CausalBlocks(Blocks):
         position = state.sentence["position"].unsqueeze(1)
         self.input.positions.check(position)
         count, width = len(position), len(embedded) // len(position)
-        visible = see_newest(state.hypothesis["visible"], width)
+        kv_caches = [KVCache.load(state, i) for i in range(len(self.blocks))]
+        visible = see_newest(make_room(kv_caches, state.hypothesis["visible"], width), width)
         layout = SequenceLayout((count, width), mask=visible.view(count, 1, width, -1), rope=self.input.rope(position))
         x = self.input.at(embedded.view(count, width, -1), position).flatten(0, 1)
         sentence = {**state.sentence, "position": position.squeeze(1) + 1}
-        for i, block in enumerate(self):
-            kv_cache = KVCache.load(state, i)
+        for i, (block, kv_cache) in enumerate(zip(self, kv_caches, strict=True)):
             x = block(x, layout, kv_cache, ProjectedMemory.load(state, i))
             sentence |= kv_cache.tensors(i)
         return self.norm(x), DecoderState(sentence, {"visible": visible})
