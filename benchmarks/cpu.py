@@ -14,10 +14,13 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import sacrebleu
 
 from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH, ctranslate2
@@ -38,29 +41,34 @@ class Plan:
     """Arms that take turns with each other, and with JoeyNMT's model that is as large as the first of them."""
     decoded: tuple[str, ...]
     """Arms that translate; the first one's weights, JoeyNMT and CTranslate2 translate with too."""
+    training: Turn
     turns: int
+    """Of a training, at least."""
     most: int
     """Turns of a training, if the ratios' intervals are still wide."""
-    training: Turn
-    learned: int
-    """Updates of the models that translate."""
+    updates: int
+    """Of the models that translate."""
+    decoding_turns: int
+    """At most the 16 batches that JoeyNMT makes of the test set."""
 
 
 WHOLE = Plan(
-    groups=(("transformer", "lm4mt"), ("rnn_luong",), ("rnn_luong_feeding",), ("rnn_bahdanau",)),
-    decoded=("transformer", "lm4mt", "rnn_luong"),
-    turns=15,
-    most=20,
-    training=Turn(untimed=1, least=1, seconds=4),
-    learned=100,
+    groups=(("transformer", "lm4mt"), ("rnn_luong",), ("rnn_bahdanau",)),
+    decoded=("transformer", "lm4mt"),
+    training=Turn(untimed=0, least=1, seconds=3),
+    turns=30,
+    most=48,
+    updates=300,
+    decoding_turns=16,
 )
 QUICK = Plan(
     groups=(("transformer",), ("rnn_luong",)),
     decoded=("transformer",),
-    turns=5,
-    most=5,
-    training=Turn(untimed=1, least=1, seconds=3),
-    learned=40,
+    training=Turn(untimed=0, least=1, seconds=3),
+    turns=8,
+    most=8,
+    updates=200,
+    decoding_turns=4,
 )
 DECODING = Turn(untimed=0, least=1, seconds=0)
 """The whole test set; of JoeyNMT, a batch."""
@@ -72,7 +80,6 @@ class Bench:
 
     def __init__(self, setting: Setting, plan: Plan) -> None:
         self.setting, self.plan = setting, plan
-        self.runs: dict[str, Path] = {}
 
     def train(self) -> dict[str, Any]:
         """Tokens a second of every arm, and of JoeyNMT's models of equal size."""
@@ -88,24 +95,18 @@ class Bench:
                 peer = group[0]
                 joey = self.setting.joeynmt.train(peer, PEERS[peer], self.plan.training)
                 workers[f"{peer} joeynmt"] = stack.enter_context(joey)
-                readings |= self._turns(workers, f"{peer} joeynmt", "tgt_tokens", most=self.plan.most)
+                readings |= take_turns(workers, self.plan.turns, self.plan.most, settled(f"{peer} joeynmt"))
                 models[f"{peer} joeynmt"] = {"parameters": joeynmt.parameters(joey.log)}
                 models |= {name: self._finish(name, worker) for name, worker in workers.items() if worker is not joey}
         return {"models": models, "readings": readings, "seconds": self.plan.training.seconds}
 
     def decode(self) -> dict[str, Any]:
         """Sentences a second of the arms, and of CTranslate2 and JoeyNMT with the first arm's weights, in fp32."""
-        first = self.plan.decoded[0]
-        for arm in self.plan.decoded:
-            if arm not in self.runs:
-                with self._training(arm, PRECISIONS[-1]) as worker:
-                    self._finish(f"{arm} {PRECISIONS[-1]}", worker)
-        run, peer, exported = load(self.runs[first], "last"), self.setting.joeynmt, self.setting.runs / "ctranslate2"
-        _python("triptych", "export", f"run={self.runs[first]}", "checkpoint=last", f"output={exported}")
+        first, runs = self.plan.decoded[0], {arm: self._learned(arm) for arm in self.plan.decoded}
+        run, peer, exported = load(runs[first], "last"), self.setting.joeynmt, self.setting.runs / "ctranslate2"
+        _python("triptych", "export", f"run={runs[first]}", "checkpoint=last", f"output={exported}")
         text = str(peer.work / f"test.{peer.languages[0]}")
-        engines = {arm: ("ours", self.runs[arm]) for arm in self.plan.decoded} | {
-            "ctranslate2": ("ctranslate2", exported)
-        }
+        engines = {arm: ("ours", folder) for arm, folder in runs.items()} | {"ctranslate2": ("ctranslate2", exported)}
         with ExitStack() as stack:
             workers = {
                 name: stack.enter_context(Worker(_module("benchmarks.decoding", engine, str(folder), text), DECODING))
@@ -113,10 +114,11 @@ class Bench:
             }
             joey = peer.translate(PEERS[first], run.translator.model.state_dict(), DECODING)
             workers["joeynmt"] = stack.enter_context(joey)
-            readings = self._turns(workers, first, "sentences", most=self.plan.turns)  # JoeyNMT has 16 batches
+            readings = take_turns(workers, self.plan.decoding_turns)
             joey.finish()
-        lines = [source for source, _ in self.setting.test_pairs]
-        mine = run.translate(lines, SEARCH)
+        lines, references = map(list, zip(*self.setting.test_pairs, strict=True))
+        best = run.translator.best(lines, SEARCH)
+        mine = [translation.text for translation in best]
         others = {"joeynmt": peer.translations(), "ctranslate2": ctranslate2(exported)(lines)}
         return {
             "readings": readings,
@@ -125,8 +127,10 @@ class Bench:
                 for name, found in others.items()
             },
             "words": sum(len(line.split()) for line in mine) / len(mine),
+            "cut": sum(translation.cut for translation in best),
+            "bleu": sacrebleu.corpus_bleu(mine, [references]).score,
             "sentences": len(mine),
-            "updates": self.plan.learned,
+            "updates": self.plan.updates,
             "beam_size": SEARCH.beam_size,
             "length_penalty": SEARCH.length_penalty,
             "stop": SEARCH.stop,
@@ -147,17 +151,20 @@ class Bench:
         }
 
     def _training(self, arm: str, precision: str) -> Worker:
-        learned = self.plan.learned if arm in self.plan.decoded and precision == PRECISIONS[-1] else 0
-        options = self.setting.options(precision)
-        return ours.train_in_turns(arm, self._output(arm, precision), learned, self.plan.training, *options)
+        output = self._output(arm, precision)
+        return ours.train_in_turns(arm, output, self.plan.training, *self.setting.options(precision))
+
+    def _learned(self, arm: str) -> Path:
+        """Train an arm in small batches until it has learned when a translation ends, and return its run's folder."""
+        output, precision = self.setting.runs / "learned" / arm, PRECISIONS[-1]
+        _run(ours.train_for(arm, output, self.plan.updates, *self.setting.options(precision)))
+        return ours.finished(output)[0]
 
     def _finish(self, name: str, worker: Worker) -> dict[str, float]:
         """Let a training end, and return what its run says of its model and of the machine."""
         arm, precision = name.split()
         worker.finish()
-        folder, result = ours.finished(self._output(arm, precision))
-        if precision == PRECISIONS[-1]:
-            self.runs[arm] = folder
+        _, result = ours.finished(self._output(arm, precision))
         trained = result["train"]
         return {
             "parameters": result["model"]["parameters"],
@@ -169,13 +176,14 @@ class Bench:
     def _output(self, arm: str, precision: str) -> Path:
         return self.setting.runs / precision / arm
 
-    def _turns(self, workers: dict[str, Worker], base: str, key: str, most: int) -> Readings:
-        """Let workers take turns until the ratios to one of them are settled, or there were so many turns."""
 
-        def settled(readings: Readings) -> bool:
-            return all(ratio_of(readings, name, base, key).is_settled for name in workers if name != base)
+def settled(peer: str) -> Callable[[Readings], bool]:
+    """Return what says whether the intervals of all ratios to a peer's target tokens a second are narrow."""
 
-        return take_turns(workers, self.plan.turns, most, settled)
+    def are_narrow(readings: Readings) -> bool:
+        return all(ratio_of(readings, name, peer, "tgt_tokens").is_settled for name in readings if name != peer)
+
+    return are_narrow
 
 
 def _module(name: str, *arguments: str) -> list[str]:
@@ -183,9 +191,13 @@ def _module(name: str, *arguments: str) -> list[str]:
 
 
 def _python(module: str, *arguments: str) -> str:
-    done = subprocess.run(_module(module, *arguments), capture_output=True, text=True, check=False)
+    return _run(_module(module, *arguments))
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"{module} {' '.join(arguments)}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
     return done.stdout
 
 

@@ -79,22 +79,14 @@ class Until(Callback):
 
 
 class InTurns(Callback):
-    """Stops a training between its turns, and ends it when no turn is left and enough has been learned.
-
-    Args:
-        least: updates that are enough.
-    """
-
-    def __init__(self, least: int) -> None:
-        self.least = least
+    """Stops a training between its turns, and ends it when no turn is left."""
 
     def on_train_start(self, trainer: Any, module: Any) -> None:
         self.pace = Pace(WARMUP)
 
     def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Batch, index: int) -> None:
         src_tokens, tgt_tokens = map(int, batch.step_tokens)
-        more = self.pace.step(updates=1, src_tokens=src_tokens, tgt_tokens=tgt_tokens)
-        trainer.should_stop |= not more and trainer.global_step >= self.least
+        trainer.should_stop |= not self.pace.step(updates=1, src_tokens=src_tokens, tgt_tokens=tgt_tokens)
 
 
 def command(arm: str, output: Path, *options: str) -> list[str]:
@@ -122,15 +114,17 @@ def train_until(arm: str, output: Path, goal: float, every: int, *options: str) 
     return command(arm, output, *limits, *callback, *options)
 
 
-def train_in_turns(arm: str, output: Path, least: int, turn: Turn, *options: str) -> Worker:
-    """Return a process that trains an arm in turns, and then on to an update.
-
-    Args:
-        least: number of that update.
-    """
+def train_in_turns(arm: str, output: Path, turn: Turn, *options: str) -> Worker:
+    """Return a process that trains an arm in turns."""
     limits = [f"budget.steps={MOST}", f"validation.every={MOST}", "validation.bleu_every=2"]
-    callback = ["+callbacks.turns._target_=benchmarks.ours.InTurns", f"+callbacks.turns.least={least}"]
-    return Worker(command(arm, output, *limits, *callback, *options), turn)
+    callback = "+callbacks.turns._target_=benchmarks.ours.InTurns"
+    return Worker(command(arm, output, *limits, callback, *options), turn)
+
+
+def train_for(arm: str, output: Path, updates: int, *options: str) -> list[str]:
+    """Return the command that trains an arm for some small updates."""
+    limits = [f"budget.steps={updates}", f"validation.every={updates}", "validation.bleu_every=2"]
+    return command(arm, output, *limits, "batch.tokens=1024", "scale.warmup=100", *options)
 
 
 def finished(output: Path) -> tuple[Path, dict[str, Any]]:

@@ -136,18 +136,21 @@ class Worker:
 
 
 def take_turns(
-    workers: Mapping[str, Worker], turns: int, most: int, settled: Callable[[dict[str, list[Reading]]], bool]
+    workers: Mapping[str, Worker],
+    turns: int,
+    most: int | None = None,
+    settled: Callable[[dict[str, list[Reading]]], bool] = lambda readings: True,
 ) -> dict[str, list[Reading]]:
     """Let workers take turns, and return their readings, one a turn. Who begins changes from turn to turn.
 
     Args:
         turns: of each worker, at least.
-        most: turns, at most.
-        settled: whether these readings suffice.
+        most: turns, at most; None for no more.
+        settled: whether so many readings suffice.
     """
     readings: dict[str, list[Reading]] = {name: [] for name in workers}
     order = list(workers)
-    for turn in range(most):
+    for turn in range(most or turns):
         for name in order:
             readings[name].append(workers[name].turn())
         order.append(order.pop(0))
