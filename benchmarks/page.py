@@ -106,8 +106,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
         f"{found['length_penalty']}, fp32. Ours with `search.stop={found['stop']}`, CTranslate2's own rule.",
         "",
         f"Models: ours, after {found['updates']} small updates. Translations of the Transformer have "
-        f"{found['bleu']:.1f} BLEU and {found['words']:.1f} words on average; the length limit ended {found['cut']:,} of them. "
-        "JoeyNMT and CTranslate2 have the weights of our Transformer. CTranslate2's translation equals ours for "
+        f"{found['bleu']:.1f} BLEU and {found['words']:.1f} words on average; {found['cut']:,} were ended by the length "
+        "limit. JoeyNMT and CTranslate2 have the weights of our Transformer. CTranslate2's translation equals ours for "
         f"{same['ctranslate2']:.1%} of the sentences, JoeyNMT's for {same['joeynmt']:.1%}. CTranslate2's length "
         "penalty is another power of the length. Both allow all sentences of a batch as many pieces as its longest.",
         "",
