@@ -105,10 +105,12 @@ def decoding(found: dict[str, Any]) -> list[str]:
         f"Setting: {found['sentences']:,} sentences, beam size {found['beam_size']}, length penalty "
         f"{found['length_penalty']}, fp32. Ours with `search.stop={found['stop']}`, CTranslate2's own rule.",
         "",
-        f"Models: ours, after {found['updates']} small updates. Translations of the Transformer have "
-        f"{found['bleu']:.1f} BLEU and {found['words']:.1f} words on average; {found['cut']:,} were ended by the length "
-        "limit. JoeyNMT and CTranslate2 have the weights of our Transformer. CTranslate2's translation equals ours for "
-        f"{same['ctranslate2']:.1%} of the sentences, JoeyNMT's for {same['joeynmt']:.1%}. CTranslate2's length "
+        f"Models: ours, after {found['updates']} updates of at most 1,024 padded tokens. Translations of the "
+        f"Transformer have {found['bleu']:.1f} BLEU and {found['words']:.1f} words on average; the length limit ended "
+        f"{found['cut']:,} of them.",
+        "",
+        "Agreement: JoeyNMT and CTranslate2 have the weights of our Transformer. CTranslate2's translation equals ours "
+        f"for {same['ctranslate2']:.1%} of the sentences, JoeyNMT's for {same['joeynmt']:.1%}. CTranslate2's length "
         "penalty is another power of the length. Both allow all sentences of a batch as many pieces as its longest.",
         "",
         "Batches: ours and CTranslate2's hold sentences of similar lengths; JoeyNMT's hold up to 64 sentences of all "
