@@ -40,33 +40,34 @@ class Plan:
     groups: tuple[tuple[str, ...], ...]
     """Arms that take turns with each other, and with JoeyNMT's model that is as large as the first of them."""
     decoded: tuple[str, ...]
-    """Arms that translate; the first one's weights, JoeyNMT and CTranslate2 translate with too."""
+    """Arms that translate. JoeyNMT and CTranslate2 have the weights of the first one."""
     training: Turn
+    """How long a turn of a training is."""
     turns: int
-    """Of a training, at least."""
+    """How many turns a training has, at least."""
     most: int
-    """Turns of a training, if the ratios' intervals are still wide."""
+    """How many turns a training has if the ratios' intervals are still wide."""
     updates: int
-    """Of the models that translate."""
+    """How many updates the models that translate have learned from."""
     decoding_turns: int
-    """At most the 16 batches that JoeyNMT makes of the test set."""
+    """How many turns a decoder has: at most 16, the batches that JoeyNMT makes of the test set."""
 
 
 WHOLE = Plan(
     groups=(("transformer", "lm4mt"), ("rnn_luong",), ("rnn_bahdanau",)),
     decoded=("transformer", "lm4mt"),
-    training=Turn(untimed=0, least=1, seconds=3),
-    turns=30,
-    most=48,
+    training=Turn(untimed=0, least=1, seconds=1),
+    turns=40,
+    most=80,
     updates=300,
     decoding_turns=16,
 )
 QUICK = Plan(
     groups=(("transformer",), ("rnn_luong",)),
     decoded=("transformer",),
-    training=Turn(untimed=0, least=1, seconds=3),
-    turns=8,
-    most=8,
+    training=Turn(untimed=0, least=1, seconds=1),
+    turns=10,
+    most=10,
     updates=200,
     decoding_turns=4,
 )
@@ -215,8 +216,9 @@ def main() -> None:
     here = machine()
     path = RESULTS / f"{page_name(here)}.json"
     before = json.loads(path.read_text()) if path.exists() and not arguments.quick else {}
-    # Parts of other code than this package's, or of another machine, do not stand on one page.
     found: dict[str, Any] = before if before.get("machine") == here else {"machine": here, "minutes": {}}
+    if missing := [part for part in PARTS if part in before and part not in (*found, *parts)]:
+        parser.error(f"{path} has figures of other code or another machine; measure {','.join(missing)} with the rest")
     for part in parts:
         began = time.perf_counter()
         found[part] = getattr(bench, part)()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import Callback
@@ -79,13 +80,18 @@ class Until(Callback):
 
 
 class InTurns(Callback):
-    """Stops a training between its turns, and ends it when no turn is left."""
+    """Stops a training between its turns, and ends it when no turn is left.
+
+    An update counts as many tokens as those of an epoch have on average: a turn has too few for a mean of their own.
+    """
 
     def on_train_start(self, trainer: Any, module: Any) -> None:
+        stream = trainer.datamodule.stream
+        self.tokens = stream.tokens_of(np.arange(len(stream.lengths))) / stream.epoch_steps  # (2,), source and target
         self.pace = Pace(WARMUP)
 
     def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Batch, index: int) -> None:
-        src_tokens, tgt_tokens = map(int, batch.step_tokens)
+        src_tokens, tgt_tokens = map(float, self.tokens)
         trainer.should_stop |= not self.pace.step(updates=1, src_tokens=src_tokens, tgt_tokens=tgt_tokens)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import statistics
 from typing import Any
 
-from benchmarks.ratios import Readings, amounts, median, ratio_of
+from benchmarks.ratios import SETTLED, Readings, median, ratio_of
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -53,12 +54,13 @@ def training(found: dict[str, Any]) -> list[str]:
         "frameworks differ a little in parameters.",
         "",
         f"Batches: an update of ours has {tokens_an_update(readings, 'transformer 32-true'):,.0f} target tokens, an "
-        f"update of JoeyNMT {tokens_an_update(readings, 'transformer joeynmt'):,.0f}. JoeyNMT's batches mix sentences "
-        "of all lengths, so that more of each batch is padding.",
+        f"update of JoeyNMT {tokens_an_update(readings, 'transformer joeynmt'):,.0f}, on average over an epoch. "
+        "JoeyNMT's batches mix sentences of all lengths, so that more of each batch is padding.",
         "",
         f"Figures: medians of {turns} turns or more of at least {found['seconds']:g} seconds; what is compared took "
         "turns, in processes that stay warm. The ratio is of target tokens a second: the geometric mean of the turns' "
-        "ratios, with its 95% interval from a bootstrap over turns. The peak rate is the best that any of these "
+        "ratios, with its 95% interval from a bootstrap over turns. The turns ended when all intervals were within "
+        f"{SETTLED:.0%} of their ratios, or when there had been enough. The peak rate is the best that any of these "
         f"processes measured for products of 1024 x 1024 matrices, {shown} GFLOP/s: the machine's speed varies.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
@@ -77,8 +79,8 @@ def _peaks(models: dict[str, dict[str, float]]) -> dict[str, float]:
 
 
 def tokens_an_update(readings: Readings, name: str) -> float:
-    """Return the mean number of target tokens in a worker's updates."""
-    return sum(amounts(readings, name, "tgt_tokens")) / sum(amounts(readings, name, "updates"))
+    """Return the number of target tokens in a worker's updates: the mean over its turns."""
+    return statistics.mean(reading["tgt_tokens"] / reading["updates"] for reading in readings[name])
 
 
 def _lm4mt(models: dict[str, dict[str, float]], readings: Readings) -> list[str]:

@@ -79,7 +79,7 @@ def fastest_precision(setting: Setting, arm: str) -> str:
     speeds = {}
     for precision in PRECISIONS:
         output = setting.runs / "fastest" / precision / arm
-        with ours.train_in_turns(arm, output, 0, FIRST, *setting.options(precision)) as worker:
+        with ours.train_in_turns(arm, output, FIRST, *setting.options(precision)) as worker:
             speeds[precision] = worker.turn()["tgt_tokens"]
     return max(speeds, key=speeds.__getitem__)
 

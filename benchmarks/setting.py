@@ -79,7 +79,7 @@ class Setting:
 
 
 def machine() -> dict[str, Any]:
-    """What figures are of: those of one page are of one machine and of one code."""
+    """Return the machine and the versions that the figures of a page were measured with."""
     return {
         "device": device_name("cpu"),
         "processor": processor_name() or platform.processor(),

@@ -22,7 +22,7 @@ from conftest import triptych, triptych_process
 
 from triptych.commands.train import main
 from triptych.config import schema
-from triptych.config.composition import arms_of
+from triptych.config.composition import RunConfig, arms_of
 from triptych.errors import UserError
 from triptych.runs.folder import RunFolder, find_trained
 from triptych.runs.locks import run_lock
@@ -426,6 +426,26 @@ def test_a_launcher_that_breaks_off_leaves_no_arm_unnamed(
         "triptych: model=transformer; model=lm4mt: not run",
         "triptych: 2 not finished; again: triptych train -m model=transformer,lm4mt hydra/launcher=joblib",
     ]
+
+
+def test_an_error_that_is_no_arms_own_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun: list[str] = []
+
+    def broken(run_config: RunConfig, **_: object) -> None:
+        begun.append(run_config.choices["model"])
+        raise (
+            RuntimeError("a defect") if begun[-1] == "transformer" else UserError("no room for the sweep's own files.")
+        )
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("triptych.sweeps.sweep.run_arm", broken)
+    assert main(["-m", "model=transformer,lm4mt,rnn_none", "jobs=1"]) == 2
+    assert begun[:3] == ["transformer", "lm4mt", "rnn_none"]
+    said = capsys.readouterr().err
+    assert "failed: RuntimeError: a defect" in said
+    assert "no room for the sweep's own files." in said
 
 
 def test_arms_of_an_earlier_sweep_are_mentioned(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,7 +10,9 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from triptych.config.composition import RunConfig, compose_unchecked, quoted, separate_hydra, without_hydra
 
@@ -56,7 +58,7 @@ class _Composer:
             shared = self._shared([str(one.input_line) for one in options])
             config = copy.deepcopy(shared)
             ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
-        except Exception:  # whatever it is, composing the arm alone raises it again, with a better message
+        except (HydraException, OmegaConfBaseException, UserWarning):  # composing the arm alone raises it again
             return None
         whole, choices = without_hydra(config)
         return RunConfig(whole, tuple(overrides), choices)

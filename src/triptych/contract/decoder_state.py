@@ -16,8 +16,8 @@ class DecoderState:
     """Named tensors of two kinds, all of them batch-first.
 
     Search reorders the hypotheses of a sentence at every step, which changes ``hypothesis`` alone. What hypotheses
-    share is copied only when a sentence is finished and leaves. A model that shares nothing keeps all in
-    ``hypothesis``.
+    share is copied only when sentences are finished and leave, or when it has grown. A model that shares nothing keeps
+    all in ``hypothesis``.
 
     Attributes:
         sentence: one row per sentence (A, …), shared by its hypotheses.

@@ -173,7 +173,7 @@ class ToyCorpus(Corpus):
         """Generate the splits of these sizes from the words of a vocabulary."""
         self._seed, self._vocabulary = seed, vocabulary
         generated = toy.splits(seed=seed, vocabulary=vocabulary, **sizes)
-        splits = {split: Pairs(*map(list, sides)) for split, sides in generated.items()}
+        splits = {split: Pairs(*sides) for split, sides in generated.items()}
         report = [f"{split}: {len(pairs.src):,} pairs made" for split, pairs in splits.items()]
         languages = toy.LANGUAGES[0], toy.LANGUAGES[1]
         super().__init__(name, languages, splits, report, max_length, max_length_ratio, join=join)

@@ -248,7 +248,6 @@ class SentenceGenerator:
         return Clause(subject, verb, past_tense, recipient=recipient)
 
 
-@functools.lru_cache(maxsize=2, typed=True)  # the arms of a sweep share it
 def splits(
     *, seed: int, train: int, validation: int, test: int, test_long: int, vocabulary: ToyVocabulary = BUILT_IN
 ) -> dict[str, ToySplit]:
@@ -266,6 +265,13 @@ def splits(
         UserError: a split would be empty.
     """
     sizes = {"test": test, "validation": validation, "test_long": test_long, "train": train}
+    drawn = _draw_splits(seed, vocabulary, **sizes)
+    return {name: (list(drawn[name][0]), list(drawn[name][1])) for name in ("train", "validation", "test", "test_long")}
+
+
+@functools.lru_cache(maxsize=2, typed=True)  # the arms of a sweep share it
+def _draw_splits(seed: int, vocabulary: ToyVocabulary, **sizes: int) -> dict[str, ToySplit]:
+    """Generate the splits of these sizes, in that order."""
     seen: set[str] = set()
     drawn: dict[str, ToySplit] = {}
     for name, size in sizes.items():
@@ -273,7 +279,7 @@ def splits(
             raise UserError(f"The toy corpus needs at least one sentence in each split, but {name} is {size}.")
         lengths, clauses = (LONG, (3, 4, 5)) if name == "test_long" else (SHORT, (1, 2, 3))
         drawn[name] = _draw(SentenceGenerator(f"{seed} {name}", vocabulary), size, lengths, clauses, seen)
-    return {name: drawn[name] for name in ("train", "validation", "test", "test_long")}
+    return drawn
 
 
 def _draw(generator: SentenceGenerator, size: int, lengths: range, clauses: Sequence[int], seen: set[str]) -> ToySplit:

@@ -15,7 +15,8 @@ from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Candidates, Search, evaluation_mode
 from triptych.errors import UserError
-from triptych.kernels.side_by_side import at_a_time, compute
+from triptych.kernels.packed_matmul import constant_weights
+from triptych.kernels.thread_map import thread_map, worker_count
 
 LONGEST = 10_000
 """Most pieces of a line. With more, attention takes gigabytes, and a search takes hours that no signal ends."""
@@ -37,7 +38,7 @@ def decode(
         sources: source ids of each sentence, without special ids; a sentence may be empty.
         search: greedy or beam search.
         search_tokens: maximum number of source tokens translated at a time, including padding; on a CPU, batches on
-            different threads share them. The longest sentence is translated even if it has more.
+            different threads share them. A sentence with more is translated alone.
         device: where the batches are moved.
         tags: for each sentence, the token that ends its source and the token that starts its translation; None for
             ``</s>`` and ``<s>``.
@@ -55,27 +56,29 @@ def decode(
     lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
 
     def translate(indices: Rows, check: Callable[[], None]) -> list[list[Hypothesis]]:
+        report = progress.start_batch() if progress else None
+
         def on_step(beams: Beams, candidates: Candidates, extended: Beams) -> None:
             check()
-            if progress:
-                progress.step(beams, candidates, extended)
+            if report:
+                report(beams, candidates, extended)
 
         rows = [torch.tensor([*sources[i], tags[i].src_end]) for i in indices]
         starts = torch.tensor([tags[i].tgt_begin for i in indices], device=device)
         src = pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
         src_lengths = torch.tensor([len(row) for row in rows], device=device)
+        found = search(model, src, src_lengths, starts, on_step)
         if progress:
-            progress.start_batch()
-        return search(model, src, src_lengths, starts, on_step)
+            progress.finish(len(indices))
+        return found
 
-    number = at_a_time(device)
-    batches = plan_sorted(lengths, max(search_tokens // number, lengths.max(initial=0)))
-    with evaluation_mode(model):  # once, not batch by batch: batches that are translated at a time share the model
-        for indices, found in zip(batches, compute(translate, batches, number), strict=True):
+    longest = int(lengths.max(initial=1))
+    workers = max(1, min(worker_count(device), search_tokens // longest))
+    batches = plan_sorted(lengths, max(search_tokens // workers, longest))
+    with evaluation_mode(model), constant_weights():  # for all batches, since those on other threads share the model
+        for indices, found in zip(batches, thread_map(translate, batches, workers), strict=True):
             for i, hypotheses in zip(indices, found, strict=True):
                 results[i] = hypotheses
-            if progress:
-                progress.finish(len(indices))
     return results
 
 

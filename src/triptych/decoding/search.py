@@ -21,15 +21,16 @@ from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.choices import EXACT, FIRST, TUNED
 from triptych.errors import UserError
-from triptych.kernels.largest import largest
 from triptych.kernels.packed_matmul import constant_weights
+from triptych.kernels.topk import topk
 from triptych.ranges import LARGEST_BEAM, Beam, Factor, Length
 
 Candidates = tuple[Tensor, Tensor, Tensor]
 """Log-probability, index of the hypothesis continued, and token added, of each candidate of a step: (A, C) each."""
 OnStep = Callable[[Beams, Candidates, Beams], None]
-DROPPED = 1 / 8
-"""Smallest share of a batch's sentences that leave it together, since the states of all others are then copied."""
+MIN_SHARE_LEAVING = 1 / 8
+"""Smallest share of a batch's sentences that must be finished before they leave it. The states of the others are then
+copied."""
 
 
 class Search:
@@ -41,8 +42,8 @@ class Search:
     search. With ``stop="first"``, a sentence is finished at the latest when K of its hypotheses are, as in fairseq (Ott
     et al. 2019); a better one may then remain unfound. A hypothesis that reaches the length limit counts as finished.
     A beam of one is greedy search and stops at its first ``</s>``. ``<pad>`` and ``<s>`` are never generated. Ties
-    between candidates are broken by beam, then by token id, among those that ``topk`` returns (which of several equal
-    logits ``topk`` keeps last is not specified).
+    between candidates are broken by beam, then by token id, among the candidates found (of several
+    equal log-probabilities, it is not specified which is found last).
 
     Args:
         beam_size: K, live hypotheses a sentence.
@@ -163,7 +164,7 @@ class Search:
                 beams = replace(extended, is_finished=beams.is_finished | self._finished(extended))
                 if step % every == 0 or step == longest:
                     live = (~beams.is_finished).nonzero()[:, 0]
-                    if len(live) <= (1 - DROPPED) * len(beams.sentence):
+                    if len(live) <= (1 - MIN_SHARE_LEAVING) * len(beams.sentence):
                         done = beams.select(beams.is_finished.nonzero()[:, 0])
                         for sentence, hypotheses in zip(done.sentence.tolist(), done.hypotheses(), strict=True):
                             results[sentence] = hypotheses
@@ -233,7 +234,7 @@ class Search:
             log_probs: (A * W, V) of the next token.
         """
         (num_sentences, width, length), vocab_size = beams.tokens.shape, log_probs.shape[1]
-        values, ids = largest(log_probs, min(2 * self.beam_size + 2, vocab_size))  # each (A * W, M), in any order
+        values, ids = topk(log_probs, min(2 * self.beam_size + 2, vocab_size))  # each (A * W, M), in any order
         ids, order = ids.sort(dim=1)
         values = values.gather(1, order).masked_fill((ids == PAD) | (ids == BOS), -math.inf)
         if length <= self.min_length:  # length - 1 tokens have been generated
@@ -265,9 +266,9 @@ class Search:
 
 
 def steps_between_syncs(device: torch.device) -> int:
-    """Return how many steps a search takes before it looks which sentences are finished, and drops those.
+    """Return how many steps a search takes before it looks which sentences are finished, and may drop those.
 
-    Looking synchronises with a GPU. On a CPU it is free, and a sentence that is dropped saves time.
+    Looking synchronises with a GPU. On a CPU it is free.
     """
     return 1 if device.type == "cpu" else 8
 

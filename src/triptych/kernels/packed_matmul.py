@@ -11,7 +11,7 @@ from torch import Tensor
 
 from triptych import kernels
 
-ROWS = 64
+MIN_ROWS = 64
 """Fewest rows that a weight is packed for. Packing takes about as long as the product of so many rows."""
 
 _packed: ContextVar[dict[Tensor, Tensor] | None] = ContextVar("packed", default=None)
@@ -19,7 +19,14 @@ _packed: ContextVar[dict[Tensor, Tensor] | None] = ContextVar("packed", default=
 
 @contextmanager
 def constant_weights() -> Iterator[None]:
-    """Let ``product`` keep copies of weights, laid out as oneDNN reads them. No weight may change inside."""
+    """Let ``packed_matmul`` keep copies of weights, laid out as oneDNN reads them. No weight may change inside.
+
+    Inside of another such block, the copies of that one are used. Threads that are given a copy of the context share
+    them.
+    """
+    if _packed.get() is not None:
+        yield
+        return
     before = _packed.set({})
     try:
         yield
@@ -27,16 +34,16 @@ def constant_weights() -> Iterator[None]:
         _packed.reset(before)
 
 
-def product_reference(x: Tensor, weight: Tensor) -> Tensor:
-    """``product`` by PyTorch's choice of library, which packs the weight at every call."""
+def packed_matmul_reference(x: Tensor, weight: Tensor) -> Tensor:
+    """``packed_matmul`` by PyTorch's choice of library, which packs the weight at every call."""
     return x @ weight.T
 
 
-def product(x: Tensor, weight: Tensor) -> Tensor:
+def packed_matmul(x: Tensor, weight: Tensor) -> Tensor:
     """Return x @ weight.T, (R, D) by (V, D): (R, V). Inside of ``constant_weights`` the weight is packed once."""
     packed = _packed.get()
-    if packed is None or not _is_possible(x, weight) or (len(x) < ROWS and weight not in packed):
-        return product_reference(x, weight)
+    if packed is None or not _is_possible(x, weight) or (len(x) < MIN_ROWS and weight not in packed):
+        return packed_matmul_reference(x, weight)
     if weight not in packed:
         packed[weight] = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), len(x))
     return torch.ops.mkldnn._linear_pointwise(x, packed[weight], None, "none", [], "")

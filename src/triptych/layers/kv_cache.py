@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from triptych.contract.decoder_state import DecoderState
 
 STEPS = 4
-"""Steps that a cache gets room for. Of 2, 4 and 8, 4 was the fastest with four hypotheses a sentence."""
+"""Steps that a cache gets room for, at least. Of 2, 4 and 8, 4 was the fastest with four hypotheses on a CPU."""
 
 
 class KVCache:
@@ -60,27 +61,33 @@ class KVCache:
         """Return whether W more positions can be added."""
         return self.key is None or self.key.shape[2] >= self.length + width
 
-    def keep(self, positions: Tensor, room: int) -> None:
-        """Leave out all positions but some of each sentence, (A, L'), and make room for more."""
+    def grow(self, room: int) -> None:
+        """Make room for so many more positions."""
         assert self.key is not None
         assert self.value is not None
-        self.key, self.value = (_keep(tensor, positions, room) for tensor in (self.key, self.value))
+        self.key, self.value = (
+            F.pad(tensor[:, :, : self.length], (0, 0, 0, room)) for tensor in (self.key, self.value)
+        )
+
+    def keep(self, positions: Tensor) -> None:
+        """Keep some positions of each sentence, (A, L')."""
+        assert self.key is not None
+        assert self.value is not None
+        self.key, self.value = (_select(tensor, positions) for tensor in (self.key, self.value))
         self.length = positions.shape[1]
 
 
-def _keep(tensor: Tensor, positions: Tensor, room: int) -> Tensor:
-    """Return some positions (A, L') of a tensor (A, H, L or more, d): (A, H, L' + room, d)."""
-    (num_sentences, heads, _, size), length = tensor.shape, positions.shape[1]
-    kept = tensor.new_empty(num_sentences, heads, length + room, size)
-    sentence = torch.arange(num_sentences, device=tensor.device)[:, None]
-    kept[:, :, :length] = tensor.transpose(1, 2)[sentence, positions].transpose(1, 2)
-    return kept
+def _select(tensor: Tensor, positions: Tensor) -> Tensor:
+    """Return some positions (A, L') of a tensor (A, H, L or more, d): (A, H, L', d)."""
+    sentences = torch.arange(len(positions), device=positions.device)[:, None]
+    return tensor.transpose(1, 2)[sentences, positions].transpose(1, 2)
 
 
 def make_room(kv_caches: Sequence[KVCache], visible: Tensor, width: int) -> Tensor:
-    """Make room for W more positions, if there is none, and drop those that no hypothesis sees any more.
+    """Make room for W more positions, if there is none.
 
-    Of the hypotheses of some steps ago, most have no successors: fewer keys are then attended to, and copied.
+    On a CPU, positions that no hypothesis sees any more are dropped then: most hypotheses of some steps ago have no
+    successors. A GPU would have to wait until it is known how many positions are left.
 
     Args:
         kv_caches: of all layers, changed in place.
@@ -91,12 +98,17 @@ def make_room(kv_caches: Sequence[KVCache], visible: Tensor, width: int) -> Tens
     """
     if all(kv_cache.has_room(width) for kv_cache in kv_caches):
         return visible
-    seen = visible.view(-1, width, visible.shape[1]).any(dim=1)  # (A, L), by any hypothesis of the sentence
-    most = int(seen.sum(dim=1).max())
-    positions = seen.int().argsort(dim=1, descending=True, stable=True)[:, :most]
+    room = max(32, visible.shape[1])
+    if width > 1 and visible.is_cpu:
+        seen = visible.view(-1, width, visible.shape[1]).any(dim=1)  # (A, L), by any hypothesis of the sentence
+        positions = seen.int().argsort(dim=1, descending=True, stable=True)[:, : int(seen.sum(dim=1).max())]
+        for kv_cache in kv_caches:
+            kv_cache.keep(positions)
+        visible = visible.gather(1, positions.repeat_interleave(width, dim=0))
+        room = max(STEPS * width, visible.shape[1] // 4)  # the longer the cache, the more it costs to copy it
     for kv_cache in kv_caches:
-        kv_cache.keep(positions, STEPS * width)
-    return visible.gather(1, positions.repeat_interleave(width, dim=0))
+        kv_cache.grow(room)
+    return visible
 
 
 def see_newest(visible: Tensor, width: int) -> Tensor:

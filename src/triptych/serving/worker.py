@@ -1,4 +1,4 @@
-"""A thread that works for many requests: sentences that wait are translated as one batch."""
+"""A thread that works for many requests: sentences that wait are translated together."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class _Task:
 
 
 class Worker:
-    """Translate sentences, and do other work with the model, in one thread, which alone touches the model.
+    """Translate sentences, and do other work with the model, in one thread. No other touches it, but for those
+    that this one starts.
 
     Args:
         translate: translates sentences, each into its hypotheses. A ``UserError`` says that it cannot; the sentences of

@@ -151,6 +151,8 @@ def measure_peaks(run_configs: Sequence[RunConfig], threads: int) -> MeasuredPea
         run_configs: of the arms.
         threads: that each arm computes with.
     """
+    if not run_configs:
+        return measured_peaks()
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

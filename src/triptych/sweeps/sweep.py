@@ -179,7 +179,7 @@ class Sweep:
             if now[arm.identity].status == FINISHED
         }
         jobs, cores = 1 if wait else jobs, available_cores()
-        peaks = measure_peaks([one.run_config for one in queued], max(1, cores // (min(jobs, len(queued)) or 1)))
+        peaks = measure_peaks([one.run_config for one in queued], max(1, cores // max(1, min(jobs, len(queued)))))
         SideBySide(
             queued,
             jobs=jobs,

@@ -180,16 +180,16 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     _say(parts.report_of_model())
     _say(explain_precision(config.strategy.precision, device), "strategy")
     logger.info("run: %s", folder.path)
-    status, known = "failed", None
+    status, trained_config = "failed", None
     try:
         if folder.trained.exists():
             result = read_trained(folder, plan.training_hash)
             logger.info("going on from step %s", f"{result['train']['steps']:,}")
         else:
             result = fit_and_record(plan, parts, trainer, compiled)
-            known = with_sizes(config, parts.sizes)
+            trained_config = with_sizes(config, parts.sizes)
         if trainer.is_global_zero:
-            _score(plan, result, trainer, known)
+            _score(plan, result, trainer, trained_config)
         status = "success"
     finally:
         with naming(folder.path):  # a log on a full disk does not say where it is
@@ -218,11 +218,15 @@ def _make_folder(plan: RunPlan) -> None:
     require_same_run(folder, plan.config_hash)
 
 
-def _score(plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer, known: DictConfig | None) -> None:
-    """Score what was trained, and write result.json; ``known`` as of ``score_training``."""
+def _score(
+    plan: RunPlan, result: dict[str, Any], trainer: lightning.Trainer, trained_config: DictConfig | None
+) -> None:
+    """Score what was trained, and write result.json; ``trained_config`` as of ``score_training``."""
     config, folder = plan.run_config.config, plan.folder
     try:
-        scores = score_training(result, config, folder, plan.corpus, trainer.strategy.root_device, known=known)
+        scores = score_training(
+            result, config, folder, plan.corpus, trainer.strategy.root_device, trained_config=trained_config
+        )
     except (KeyboardInterrupt, SystemExit):
         logger.info("stopped; the same command translates again, and does not train again.")
         raise

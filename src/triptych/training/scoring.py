@@ -44,7 +44,7 @@ def score_training(
     corpus: Corpus,
     device: torch.device | str,
     *,
-    known: DictConfig | None = None,
+    trained_config: DictConfig | None = None,
 ) -> dict[str, Any]:
     """Score what was trained, unless the training diverged.
 
@@ -54,14 +54,18 @@ def score_training(
         folder: its folder.
         corpus: its text.
         device: where to translate.
-        known: for a run that this process has just trained, the configuration that it has written into the folder.
-            Otherwise that is read, and compared with what the training has left.
+        trained_config: for a run that this process has just trained, the configuration that it has written into the
+            folder. Otherwise that is read, and compared with what the training has left.
     """
-    return NO_SCORES if result.get("diverged") else score_run(config, folder, corpus, device, known)
+    return NO_SCORES if result.get("diverged") else score_run(config, folder, corpus, device, trained_config)
 
 
 def score_run(
-    config: DictConfig, folder: RunFolder, corpus: Corpus, device: torch.device | str, known: DictConfig | None = None
+    config: DictConfig,
+    folder: RunFolder,
+    corpus: Corpus,
+    device: torch.device | str,
+    trained_config: DictConfig | None = None,
 ) -> dict[str, Any]:
     """Score the best or the averaged weights on the validation set and, unless ``test`` is false, on the test sets.
 
@@ -76,7 +80,7 @@ def score_run(
         checkpoint = "averaged"
         fingerprint = Tokenizer.load(folder.tokenizer).fingerprint
         checkpoints.write_average(folder, config.checkpoint.average, fingerprint)
-    translator = _translator(config, folder, checkpoint, str(device), known)
+    translator = _translator(config, folder, checkpoint, str(device), trained_config)
     validation = split_loss(translator, corpus, VALIDATION, config.search_tokens)
     metrics, test = build_metrics(config.metric), {}
     chosen = choose_length_penalty(translator, corpus, instantiate(config.search), config.search_tokens)
@@ -105,13 +109,13 @@ def score_run(
 
 
 def _translator(
-    config: DictConfig, folder: RunFolder, checkpoint: str, device: str, known: DictConfig | None
+    config: DictConfig, folder: RunFolder, checkpoint: str, device: str, trained_config: DictConfig | None
 ) -> Translator:
     """Return the model of a run with the weights of a checkpoint; arguments as of ``score_training``."""
-    if known is None:
+    if trained_config is None:
         return load(folder.path, checkpoint, device, trust=vouched_for(config)).translator
     tokenizer, weights = Tokenizer.load(folder.tokenizer), checkpoints.find(folder, checkpoint)
-    return build_translator(known, tokenizer, weights, known.search, device)
+    return build_translator(trained_config, tokenizer, weights, trained_config.search, device)
 
 
 def _score_suites(translator: Translator, folder: RunFolder, corpus: Corpus, config: DictConfig) -> dict[str, Any]:

@@ -23,6 +23,17 @@ ARMS = [
 ]
 
 
+@pytest.fixture
+def shared_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where an arm is not composed from what arms share."""
+
+    def refuse(overrides: list[str]) -> None:
+        raise AssertionError(f"{overrides} was composed alone")
+
+    monkeypatch.setattr(shared_composition, "compose_unchecked", refuse)
+
+
+@pytest.mark.usefixtures("shared_alone")
 def test_arms_are_composed_as_alone() -> None:
     together = compose_arms(ARMS)
     for arm, found in zip(ARMS, together, strict=True):
@@ -32,6 +43,7 @@ def test_arms_are_composed_as_alone() -> None:
         assert found.config._metadata.flags == alone.config._metadata.flags
 
 
+@pytest.mark.usefixtures("shared_alone")
 def test_what_arms_share_is_composed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     composed: list[list[str]] = []
     compose = shared_composition.compose

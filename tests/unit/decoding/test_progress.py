@@ -80,10 +80,10 @@ def test_a_long_batch_counts_tokens(messages: Callable[[], list[str]]) -> None:
     candidates = (torch.zeros(1, 1),) * 3
 
     def search(seconds: int) -> None:
-        progress.start_batch()
+        step = progress.start_batch()
         for tokens in range(1, seconds + 1):
             clock.now += 1
-            progress.step(beams_of(5010, tokens - 1), candidates, beams_of(5010, tokens))
+            step(beams_of(5010, tokens - 1), candidates, beams_of(5010, tokens))
 
     search(25)
     assert messages() == [f"searching: {tokens} tokens of at most 5,010" for tokens in (10, 20)]

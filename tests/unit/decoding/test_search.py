@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
+from collections import Counter
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +22,7 @@ from triptych.contract.decoder_state import DecoderState
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.batches import decode
+from triptych.decoding.beams import Hypothesis
 from triptych.decoding.search import Search
 from triptych.errors import UserError
 
@@ -240,18 +244,38 @@ def test_neighbours_change_nothing_and_the_order_is_restored(beam_size: int) -> 
     assert len({tuple(found[0].tokens) for found in alone}) > 3
 
 
+class ObservedSearch:
+    """A search whose first batches begin together, and which counts the tokens that are searched at a time."""
+
+    def __init__(self, search: Search, together: int) -> None:
+        self.search, self.first = search, threading.Barrier(together)
+        self.running, self.most = Counter[int](), 0
+
+    def __call__(self, model: TranslationModel, src: Tensor, *given: Any) -> list[list[Hypothesis]]:
+        self.running[threading.get_ident()] = src.numel()
+        if not self.most:
+            self.first.wait(timeout=60)
+        self.most = max(self.most, self.running.total())
+        try:
+            return self.search(model, src, *given)
+        finally:
+            self.running[threading.get_ident()] = 0
+
+
 def test_batches_on_two_threads_find_the_same() -> None:
     model, threads = build_model("model=transformer"), torch.get_num_threads()
     sources = [[4 + (7 * i + k) % 9 for k in range(1 + i % 12)] for i in range(60)]
     with kernels.use("reference"):
         alone = decode(model, sources, make_search(beam_size=3), 64, "cpu")
+    search = ObservedSearch(make_search(beam_size=3), together=2)
     torch.set_num_threads(2)
     try:
-        together = decode(model.train(), sources, make_search(beam_size=3), 64, "cpu")
+        together = decode(model.train(), sources, search, 64, "cpu")  # type: ignore
     finally:
         torch.set_num_threads(threads)
     assert [found[0].tokens for found in together] == [found[0].tokens for found in alone]
     assert model.training, "the model's own mode is back"
+    assert 32 < search.most <= 64, "batches at a time share the tokens that are allowed"
 
 
 def test_batches_hold_the_padded_tokens_allowed_the_longest_first() -> None:
@@ -259,8 +283,7 @@ def test_batches_hold_the_padded_tokens_allowed_the_longest_first() -> None:
     sources = [[4] * length for length in (1, 9, 3, 3, 0, 20)]
     begin = model.start
     model.start = lambda src, lengths: shapes.append(tuple(src.shape)) or begin(src, lengths)  # type: ignore
-    with kernels.use("reference"):  # one batch after the other
-        decode(model, sources, make_search(), 12, "cpu")
+    decode(model, sources, make_search(), 12, "cpu")
     assert shapes == [(1, 21), (2, 10), (3, 4)], "the longest sentence has 21 tokens, so that many fit"
     assert decode(model, [], make_search(), 12, "cpu") == []
     with pytest.raises(UserError, match="search_tokens=0"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -21,7 +22,6 @@ from triptych.kernels import (
     dropout,
     fused_recurrent,
     in_place,
-    largest,
     linear_cross_entropy,
     loop_matmul,
     lstm,
@@ -30,7 +30,8 @@ from triptych.kernels import (
     packed_matmul,
     precision,
     rows,
-    side_by_side,
+    thread_map,
+    topk,
 )
 from triptych.training.loss import TranslationLoss
 
@@ -79,55 +80,98 @@ def test_gather_and_scatter() -> None:
 def test_largest_elements(width: int, different: int) -> None:
     x = torch.randint(different, (50, width)).float()  # many are equal
     x[0, :-7] = float("-inf")
-    values, columns = largest.largest(x, 10)
-    expected, _ = largest.largest_reference(x, 10)
+    values, columns = topk.topk(x, 10)
+    expected, _ = topk.topk_reference(x, 10)
     assert torch.equal(values.sort().values, expected.sort().values)
     assert torch.equal(x.gather(1, columns), values)
     assert all(len(set(row)) == 10 for row in columns.tolist())
 
 
-def test_products_with_a_packed_weight() -> None:
+@pytest.fixture
+def packings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Rows of the products that weights are packed for."""
+    counts: list[int] = []
+    pack = torch.ops.mkldnn._reorder_linear_weight
+    monkeypatch.setattr(
+        torch.ops.mkldnn, "_reorder_linear_weight", lambda weight, rows: (counts.append(rows), pack(weight, rows))[1]
+    )
+    return counts
+
+
+def test_products_with_a_packed_weight(packings: list[int]) -> None:
     weight = nn.Parameter(torch.randn(300, 48))
     with torch.inference_mode(), packed_matmul.constant_weights():
-        for count in (4, 200, 64, 3, 500):  # packed from the second on
+        for count in (4, 200, 64, 3, 500):
             x = torch.randn(count, 48)
-            torch.testing.assert_close(packed_matmul.product(x, weight), packed_matmul.product_reference(x, weight))
+            with packed_matmul.constant_weights():
+                found = packed_matmul.packed_matmul(x, weight)
+            torch.testing.assert_close(found, packed_matmul.packed_matmul_reference(x, weight))
+    assert packings == ([200] if torch.backends.mkldnn.is_available() else [])
 
 
 def test_a_weight_may_change_between_searches() -> None:
     weight, x = nn.Parameter(torch.randn(300, 48)), torch.randn(100, 48)
     for _ in range(2):
         with torch.inference_mode(), packed_matmul.constant_weights():
-            torch.testing.assert_close(packed_matmul.product(x, weight), packed_matmul.product_reference(x, weight))
+            found = packed_matmul.packed_matmul(x, weight)
+            torch.testing.assert_close(found, packed_matmul.packed_matmul_reference(x, weight))
         weight.data.mul_(2)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_parts_side_by_side(number: int) -> None:
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_parts_on_threads(workers: int) -> None:
+    """As many parts at a time as there are workers, each with this thread's settings."""
     setting, threads = ContextVar("setting", default=0), torch.get_num_threads()
     setting.set(10)
+    together = threading.Barrier(workers)
 
-    def work(part: int, check: Callable[[], None]) -> tuple[int, torch.dtype]:
+    def work(part: int, check: Callable[[], None]) -> tuple[int, torch.dtype, bool]:
         check()
-        return part + setting.get(), (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+        together.wait(timeout=60)
+        x = torch.ones(2, 2, requires_grad=True)
+        product = x @ x
+        return part + setting.get(), product.dtype, product.requires_grad
 
-    with torch.autocast("cpu", torch.bfloat16):
-        found = list(side_by_side.compute(work, range(7), number))
-        assert found == list(side_by_side.compute_reference(work, range(7), number))
-    assert found == [(part + 10, torch.bfloat16) for part in range(7)]
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        found = list(thread_map.thread_map(work, range(6), workers))
+    assert found == [(part + 10, torch.bfloat16, False) for part in range(6)]
     assert torch.get_num_threads() == threads
 
 
-def test_a_part_that_fails_stops_the_others() -> None:
+def test_threads_that_start_meanwhile_have_all_of_pytorchs() -> None:
+    threads, found = torch.get_num_threads(), list[int]()
+    torch.set_num_threads(4)
+    try:
+
+        def work(part: int, check: Callable[[], None]) -> int:
+            if part == 0:
+                other = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+                other.start()
+                other.join()
+            return torch.get_num_threads()
+
+        assert list(thread_map.thread_map(work, range(2), 2)) == [2, 2]
+        assert found == [4]
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_part_that_fails_stops_the_others(failing: int) -> None:
+    begun: list[int] = []
+
     def work(part: int, check: Callable[[], None]) -> None:
-        if part == 0:
-            raise ValueError("the first")
+        check()
+        begun.append(part)
+        if part == failing:
+            raise ValueError(f"the part {failing}")
         while True:
             check()
             time.sleep(0.001)
 
-    with pytest.raises(ValueError, match="the first"):
-        list(side_by_side.compute(work, range(5), 2))
+    with pytest.raises(ValueError, match=f"the part {failing}"):
+        list(thread_map.thread_map(work, range(50), 2))
+    assert set(begun) <= {0, 1}
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

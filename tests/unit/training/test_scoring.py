@@ -15,9 +15,9 @@ def without_times(scores: dict[str, Any]) -> dict[str, Any]:
     return {"validation": scores["validation"], "test": tests}
 
 
-def test_what_is_known_scores_as_the_folder_does(tiny_run: Path, tmp_path: Path) -> None:
+def test_the_configuration_in_hand_scores_as_the_folder_does(tiny_run: Path, tmp_path: Path) -> None:
     folder = RunFolder(Path(shutil.copytree(tiny_run / "runs" / "tiny", tmp_path / "tiny")))
     run = Run(folder.path)
     corpus, stored = run.load_corpus(), without_times(read_result(folder))
-    for known in (run.config, None):
-        assert without_times(score_run(run.config, folder, corpus, "cpu", known)) == stored
+    for trained_config in (run.config, None):
+        assert without_times(score_run(run.config, folder, corpus, "cpu", trained_config)) == stored

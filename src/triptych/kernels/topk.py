@@ -11,21 +11,21 @@ BLOCK = 64
 """Elements of a block whose maximum is found at a time. Of 16 to 128, 32 and 64 were the fastest."""
 
 
-def largest_reference(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """``largest`` by PyTorch's ``topk``."""
+def topk_reference(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """``topk`` by PyTorch's, which sorts no values either."""
     values, columns = x.topk(count, dim=1, sorted=False)
     return values, columns
 
 
-def largest(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def topk(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the largest elements of each row of x (R, V), in any order, and their columns: each (R, count).
 
-    On a CPU, ``topk`` compares element by element, but maxima of blocks are found by vector instructions. The largest
-    elements lie in the blocks with the largest maxima, and ``topk`` looks at those alone.
+    On a CPU, PyTorch's compares element by element, but finds maxima of blocks by vector instructions. The largest
+    elements lie in the blocks with the largest maxima, and only those are searched.
     """
     num_blocks = x.shape[1] // BLOCK
     if not (kernels.fast() and x.is_cpu and num_blocks > 2 * count):
-        return largest_reference(x, count)
+        return topk_reference(x, count)
     rest = num_blocks * BLOCK  # the first column after the last whole block
     blocks = x.unfold(1, BLOCK, BLOCK)  # (R, num_blocks, BLOCK), a view
     chosen = blocks.amax(2).topk(count, dim=1, sorted=False).indices
