@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -70,7 +71,7 @@ def _padded(qkv: Tensor, layout: SequenceLayout, *, mask: Tensor | None, causal:
     return layout.unpad(attended.transpose(1, 2).flatten(2))
 
 
-def _varlen(lengths: Tensor, longest: int) -> Callable[[], Tensor]:
+def _varlen(lengths: Tensor, longest: int) -> Callable[[], Any]:
     """Return a call of PyTorch's attention kernel for sentences concatenated without padding."""
     from torch.nn.attention.varlen import varlen_attn
 

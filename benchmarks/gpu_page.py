@@ -79,7 +79,7 @@ def layers(found: dict[str, Any]) -> list[str]:
         ("recurrent", "LSTM", "a bidirectional layer of 1,000 units each way, by cuDNN"),
         ("attention", "attention", "8 heads of 64: tokens padded first, without and with a causal mask, or packed"),
     ):
-        ways = {name.rpartition(" ")[0]: {} for name in found.get(part, {})}
+        ways: dict[str, dict[str, str]] = {name.rpartition(" ")[0]: {} for name in found.get(part, {})}
         for name, value in found.get(part, {}).items():
             way, _, longest = name.rpartition(" ")
             ways[way][longest] = _number(value)

@@ -132,7 +132,14 @@ class JoeyNMT:
         return (self.work / "ours" / "out.test").read_text().splitlines()
 
     def _in_turns(self, mode: str, name: str, config: dict[str, Any], turn: Turn, *options: str) -> Worker:
-        command = [self.python, "-m", "benchmarks.joeynmt_paced", mode, self._write(name, config), *options]
+        command: list[str | Path] = [
+            self.python,
+            "-m",
+            "benchmarks.joeynmt_paced",
+            mode,
+            self._write(name, config),
+            *options,
+        ]
         return Worker(command, turn, env=os.environ | {"PYTHONPATH": str(ROOT)})
 
     def _write(self, name: str, config: dict[str, Any]) -> Path:

@@ -22,9 +22,9 @@ WARMUP = {"train": 5, "test": 1}
 
 def tokens_an_update(manager: TrainManager) -> float:
     """Return the mean number of target tokens in the updates of an epoch: a turn has too few for a mean of its own."""
-    batches = list(manager.train_iter.batch_sampler)
-    pairs = manager.train_iter.dataset
-    return sum(len(pairs[place][2]) + 1 for batch in batches for place in batch) / len(batches)
+    batches, pairs = manager.train_iter.batch_sampler, manager.train_iter.dataset
+    tokens = [sum(len(pairs[place][2]) + 1 for place in batch) for batch in batches]
+    return sum(tokens) / len(tokens)
 
 
 def train_in_turns() -> None:

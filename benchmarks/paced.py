@@ -86,7 +86,7 @@ class Worker:
     """
 
     def __init__(self, command: Sequence[str | Path], turn: Turn, **options: Any) -> None:
-        self.name, self.length = " ".join(map(str, command)), f"{json.dumps(turn)}\n"
+        self.name, self.request = " ".join(map(str, command)), f"{json.dumps(turn)}\n"
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen(command, **pipes, **options)
         self.log: list[str] = []
@@ -99,7 +99,7 @@ class Worker:
             RuntimeError: the process has ended.
         """
         assert self.process.stdin is not None
-        self.process.stdin.write(self.length)
+        self.process.stdin.write(self.request)
         self.process.stdin.flush()
         return self._read()
 

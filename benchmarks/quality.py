@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks import ours
 from benchmarks.paced import Turn
 from benchmarks.page import table
-from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine
+from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name
 from benchmarks.training_clock import MARK
 from triptych.files import replacing
 from triptych.runs.folder import write_json
@@ -31,8 +31,10 @@ from triptych.runs.folder import write_json
 GOALS = (30.0, 40.0, 45.0)
 TURNS = (("ours", 40.0), ("ours", 40.0), ("joeynmt", 40.0), ("ours", 45.0))
 """Who trains, one after the other, and to which BLEU."""
-EVERY = {"ours": 40, "joeynmt": 240.0}
-"""Updates of ours between validations, and seconds of JoeyNMT's training."""
+EVERY_UPDATES = 40
+"""Updates of ours between two validations."""
+EVERY_SECONDS = 240.0
+"""Seconds of JoeyNMT's training between two validations."""
 FIRST = Turn(untimed=0, least=10, seconds=20)
 """A short training in each precision. The faster one is then used."""
 Curve = list[dict[str, float]]
@@ -90,12 +92,13 @@ def train(setting: Setting, arm: str, precision: str, turn: int) -> Curve:
     print(f"{arm}, {program}, to {goal:g}", flush=True)
     if program == "ours":
         output = setting.runs / f"quality-{turn}" / arm
-        return follow(ours.train_until(arm, output, goal, EVERY["ours"], *setting.options(precision)), {})
-    return follow(*setting.joeynmt.train_until(arm, PEERS[arm], goal, EVERY["joeynmt"]))
+        return follow(ours.train_until(arm, output, goal, EVERY_UPDATES, *setting.options(precision)), {})
+    return follow(*setting.joeynmt.train_until(arm, PEERS[arm], goal, EVERY_SECONDS))
 
 
 def page(found: dict[str, Any]) -> str:
     """Return the page of Markdown."""
+    speeds = f"{page_name(found['machine'])}.md"
     lines = [
         "# Time to quality on a CPU",
         "",
@@ -103,10 +106,10 @@ def page(found: dict[str, Any]) -> str:
         f"{found['machine']['versions']['torch']}.",
         "",
         "Seconds of training until the greedy translations of Multi30k's validation set, English to French, pass a "
-        "BLEU (13a, cased). The models, pieces, optimizer, schedule, dropout and loss are those of [cpu.md](cpu.md). "
-        "The clock stands still while a model validates and is saved. JoeyNMT trained once, in fp32. Ours trained "
-        "several times, in the precision that is faster here. The table has the median of these trainings, and in "
-        "brackets the fastest and the slowest.",
+        "BLEU (13a, cased). The models, pieces, optimizer, schedule, dropout and loss are those of "
+        f"[{speeds}]({speeds}). The clock stands still while a model validates and is saved. JoeyNMT trained once, in "
+        "fp32. Ours trained several times, in the precision that is faster here. The table has the median of these "
+        "trainings, and in brackets the fastest and the slowest.",
         "",
     ]
     rows: list[list[str]] = []

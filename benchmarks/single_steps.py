@@ -33,8 +33,8 @@ def take_single_steps(model: nn.Module) -> None:
         x, lengths = pad_packed_sequence(packed, batch_first=True)
         nothing = tuple(x.new_zeros(len(x), layer.rnn.hidden_size) for _ in range(layer.num_states))
         ways = [
-            loop(layer, x.flip(1) if back else x, nothing, tuple(weights))
-            for back, weights in enumerate(layer.rnn.all_weights)
+            loop(layer, x.flip(1) if back else x, nothing, (one[0], one[1], one[2], one[3]))
+            for back, one in enumerate(layer.rnn.all_weights)
         ]
         output = torch.cat([way.flip(1) if back else way for back, (way, _) in enumerate(ways)], -1)
         state = tuple(torch.stack(parts) for parts in zip(*(state for _, state in ways), strict=True))
@@ -43,5 +43,5 @@ def take_single_steps(model: nn.Module) -> None:
 
     for module in model.modules():
         if isinstance(module, RecurrentLayer):
-            module.forward = lambda x, state, layer=module: loop(layer, x, state, layer.weights)
-            module.rnn.forward = partial(run_packed, module)
+            module.forward = lambda x, state, layer=module: loop(layer, x, state, layer.weights)  # type: ignore
+            module.rnn.forward = partial(run_packed, module)  # type: ignore

@@ -48,10 +48,10 @@ def main() -> None:
             training(other, arm, arguments.updates, options) as theirs,
         ):
             workers = {"ours": mine, "other": theirs}
-            readings = take_turns(workers, arguments.turns, arguments.turns, lambda _: True)
+            readings = take_turns(workers, arguments.turns)
         medians = {name: median(readings, name, "tokens") for name in workers}
         pairs = [amounts(readings, name, "tokens") for name in workers]
-        found = ratio_of(readings, *workers, "tokens")
+        found = ratio_of(readings, "ours", "other", "tokens")
         each = [round(one / two, 3) for one, two in zip(*pairs, strict=True)]
         print(json.dumps({"arm": arm, **medians, **found._asdict(), "ratios": each}), flush=True)
 

@@ -126,6 +126,8 @@ def log_outcome(loggers: Sequence[Logger], folder: RunFolder, corpus: Corpus, de
         corpus: its text.
         device: where the attention is computed.
     """
+    if not loggers:
+        return
     run = Run(folder.path, device=str(device), trust=None)
     for logger in loggers:
         for split, scores in run.result["test"].items():
