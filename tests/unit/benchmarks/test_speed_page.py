@@ -28,7 +28,7 @@ def stored(name: str) -> dict[str, Any]:
 def test_the_page_has_the_stored_speeds_of_training() -> None:
     text, found = speed_page(), stored("cpu_avx2.json")["train"]
     readings = found["readings"]
-    for arm in ARMS:
+    for arm in ("transformer", "rnn_luong", "rnn_bahdanau"):
         ours, theirs = (f"{arm} 32-true", f"{arm} joeynmt")
         rates = [f"{median(readings, name, 'tgt_tokens'):,.0f}" for name in (ours, theirs)]
         assert f"| {rates[0]} | {rates[1]} | {ratio_of(readings, ours, theirs, 'tgt_tokens')} |" in text
@@ -36,6 +36,18 @@ def test_the_page_has_the_stored_speeds_of_training() -> None:
     assert f"trains on {share:.2f} times the Transformer's tokens per second" in text
     ours, theirs = (f"{tokens_an_update(readings, f'transformer {how}'):,.0f}" for how in ("32-true", "joeynmt"))
     assert f"A batch of triptych holds {ours} target tokens and one of Joey NMT {theirs}" in text
+
+
+def test_the_page_has_the_stored_speeds_of_decoding_there() -> None:
+    text, readings = speed_page(), stored("cpu_avx2.json")["decode"]["readings"]
+
+    def ratio(name: str, base: str) -> str:
+        return str(ratio_of(readings, name, base, "sentences"))
+
+    assert f"decodes {median(readings, 'transformer', 'sentences'):.0f} sentences per second" in text
+    assert f"this is {ratio('transformer', 'ctranslate2')} times CTranslate2's rate" in text
+    assert f"and {ratio('transformer', 'joeynmt')} times Joey NMT's" in text
+    assert f"LM4MT decodes {ratio('lm4mt', 'transformer')} times as many sentences" in text
 
 
 def test_the_page_has_the_speeds_of_a_processor_with_bf16() -> None:
