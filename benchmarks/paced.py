@@ -87,7 +87,12 @@ class Worker:
 
     def __init__(self, command: Sequence[str | Path], turn: Turn, **options: Any) -> None:
         self.name, self.request = " ".join(map(str, command)), f"{json.dumps(turn)}\n"
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+            "text": True,
+        }
         self.process = subprocess.Popen(command, **pipes, **options)
         self.log: list[str] = []
         self._read()
