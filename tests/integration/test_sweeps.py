@@ -441,11 +441,10 @@ def test_an_error_that_is_no_arms_own_does_not_stop_the_others(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("triptych.sweeps.sweep.run_arm", broken)
-    assert main(["-m", "model=transformer,lm4mt,rnn_none", "jobs=1"]) == 2
-    assert begun[:3] == ["transformer", "lm4mt", "rnn_none"]
-    said = capsys.readouterr().err
-    assert "failed: RuntimeError: a defect" in said
-    assert "no room for the sweep's own files." in said
+    with pytest.raises(UserError, match="no room for the sweep's own files"):
+        main(["-m", "model=transformer,lm4mt,rnn_none", "jobs=1"])
+    assert begun == ["transformer", "lm4mt", "rnn_none"]
+    assert "RuntimeError: a defect" in capsys.readouterr().err
 
 
 def test_arms_of_an_earlier_sweep_are_mentioned(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -40,7 +40,7 @@ def test_other_gpus_are_measured(monkeypatch: pytest.MonkeyPatch, name: str) -> 
 def test_a_cpu_is_measured() -> None:
     peak, source = peaks.peak_flops("cpu")
     assert 1e8 < peak < 1e15
-    assert source == "measured here, float32 matrix product of 1024, best of 20"
+    assert source.startswith("measured here, float32 matrix product of 1024, best of ")
     assert peaks.peak_flops("cpu") == (peak, source)  # one denominator for all runs of a process
     assert peaks.peak_flops("cpu", "bf16-mixed")[1].startswith("measured here, bfloat16 matrix product")
 
@@ -50,6 +50,7 @@ def test_a_measured_rate_is_that_of_the_fastest_product(monkeypatch: pytest.Monk
     monkeypatch.setattr(peaks, "_seconds_of_product", lambda matrix: next(seconds))
     monkeypatch.setattr(peaks, "_measured", {})
     assert peaks.measured_peak(torch.device("cpu"), torch.float32, 1)[0] == 2 * 1024**3 / 2.0
+    assert next(seconds) == 4, "slow products are few"
 
 
 def test_a_process_takes_over_what_another_has_measured(monkeypatch: pytest.MonkeyPatch) -> None:
