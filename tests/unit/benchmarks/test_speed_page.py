@@ -104,3 +104,11 @@ def test_the_page_has_the_stored_memory() -> None:
     }
     luong, transformer = shares["rnn_luong"], shares["transformer"]
     assert f"takes {luong:.0%} (RNN), {transformer:.0%} (Transformer) and less than {bound}% (LM4MT)" in page
+
+
+def test_the_page_has_the_stored_cost_of_an_arm() -> None:
+    found = stored("overhead.json")["seconds_outside"]
+    one, side = (statistics.median(found[way]) for way in ("one after the other", "side by side"))
+    text = speed_page()
+    assert f"an arm of a sweep takes {one:.2f} seconds" in text
+    assert f"and {side:.2f} side by side" in text
