@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from triptych.config.arguments import checked
-from triptych.config.composition import arms_of, compose_command, compose_run, in_quotes, quoted_text, sweep_of
+from triptych.config.composition import arms_of, compose_command, compose_run, sweep_of
 from triptych.config.explanations import explained
+from triptych.config.quoting import in_quotes, quoted_text
 from triptych.config.search_path import with_own_folders
 from triptych.data.contrast import SUITES
 from triptych.errors import UserError

@@ -11,6 +11,7 @@ from collections import Counter
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ import pytest
 import torch
 from conftest import compose_train, triptych
 from hydra.utils import instantiate
+from omegaconf import DictConfig
 from torch.utils.flop_counter import FlopCounterMode
 
 from triptych.accounting.flops import training_flops
@@ -32,10 +34,10 @@ from triptych.data.store import SPECIAL_TOKENS
 from triptych.layers import sequence_layout as packing
 from triptych.runs import speeds
 from triptych.runs.measured_speeds import read_speeds
-from triptych.sweeps.forecast import UTILISATION, estimate, forecast_arms
+from triptych.sweeps.forecast import UTILISATION, forecast_arms
 from triptych.sweeps.forecast_figures import figures, notes
 from triptych.sweeps.measure import measured_speed
-from triptych.sweeps.planned import ForecastCache, plan_training
+from triptych.sweeps.planned import ForecastCache, PlannedTraining, plan_training
 from triptych.training.build import build_parts
 
 schema.register()
@@ -46,7 +48,7 @@ SMOKE = ["scale=smoke", "data.train=300", "tokenizer=char", "budget.steps=6", "v
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
 def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [*SMOKE, *arm, f"cache={tmp_path / 'cache'}"]
-    before = estimate(command, None, None, ForecastCache())
+    before = forecast_arms(command)[0]
     assert not before.measured
     assert before.seconds == pytest.approx(before.flops / (UTILISATION * before.peak))
     done = triptych("train", *command, cwd=tmp_path)
@@ -61,7 +63,7 @@ def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeyp
     checkpoints = sum(file.stat().st_size for file in path.parent.glob("checkpoints/*.ckpt"))
     assert before.disk == pytest.approx(checkpoints, rel=0.25)
     monkeypatch.setattr("triptych.sweeps.forecast.device_name", lambda _: train["device"])
-    after = estimate(command, None, None, ForecastCache())
+    after = forecast_arms(command)[0]
     assert after.measured
     assert after.seconds == pytest.approx(train["seconds"], rel=0.05)
 
@@ -72,7 +74,7 @@ def test_flops_are_those_that_pytorch_counts(arm: list[str], tmp_path: Path, mon
     fused kernel hides its products."""
     monkeypatch.setattr(packing, "COLUMNS", 1)
     command = [*SMOKE, *arm, "budget.steps=1", f"cache={tmp_path}"]
-    said = estimate(command, None, None, ForecastCache())
+    said = forecast_arms(command)[0]
     config = compose_train(*command)
     parts = build_parts(config, instantiate(config.data), None)
     store, model, loss = parts.stores["train"], parts.model.double().train(), parts.loss
@@ -139,7 +141,7 @@ def test_without_text(tmp_path: Path) -> None:
 def test_assumed_text_is_counted_as_text_is(tmp_path: Path) -> None:
     """A sample of the pairs stands for all."""
     command = ["scale=paper", "budget={epochs: 2, tokens: null}", f"cache={tmp_path}"]
-    few, many = (estimate(command, "H200", None, ForecastCache(), count) for count in (SAMPLE, 5 * SAMPLE))
+    few, many = (forecast_arms(command, "H200", pairs=count)[0] for count in (SAMPLE, 5 * SAMPLE))
     pieces = np.ceil(1.2 * lengths_of_pairs(5 * SAMPLE)).astype(np.int32)
     whole = Stream(pieces[pieces.max(1) <= 256] + SPECIAL_TOKENS, tokens=25_000, seed=1, size=1)
     assert many.steps == pytest.approx(2 * whole.epoch_steps, rel=0.03)
@@ -205,6 +207,26 @@ def test_joined_lines_are_fewer_pairs(tmp_path: Path) -> None:
 def test_arms_that_differ_in_text_alone_are_not_one_training(tmp_path: Path) -> None:
     found = forecast_arms(["scale=paper", "data.dir=one,two"], "H200", None, 10_000)
     assert not figures(found)["shared"].any()
+
+
+def test_arms_of_one_training_are_planned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = []
+
+    def counted(config: DictConfig, *others: Any) -> PlannedTraining:
+        planned.append(config.seed)
+        return plan_training(config, *others)
+
+    monkeypatch.setattr("triptych.sweeps.forecast.plan_training", counted)
+    arms = ["search.beam_size=2,5", "seed=1,2"]
+    found = forecast_arms(
+        ["scale=paper", "search.length_penalty=0", f"data.dir={tmp_path}", *arms], "H200", pairs=SAMPLE
+    )
+    assert planned == [1, 2]
+    assert [one.overrides[-2:] for one in found] == [
+        (f"search.beam_size={size}", f"seed={seed}") for size in (2, 5) for seed in (1, 2)
+    ]
+    assert found[0].training == found[2].training != found[1].training == found[3].training
+    assert found[2].translation_seconds == pytest.approx(found[0].translation_seconds * 5 / 2)
 
 
 def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:

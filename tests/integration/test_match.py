@@ -16,7 +16,7 @@ from triptych.accounting.parameters import count_parameters
 from triptych.config.composition import compose_run, compose_unchecked
 from triptych.contract.vocabulary import Vocabulary
 from triptych.errors import UserError
-from triptych.training.match import TOLERANCE, matched_sizes, nearest_size, reference_model, resized
+from triptych.training.match import TOLERANCE, matched_sizes, nearest_size, resized
 
 PIECES = {"tiny": 1_400, "base": 32_000, "article": 32_000}
 ARCHITECTURES = ("rnn", "transformer", "lm4mt")
@@ -59,7 +59,7 @@ def test_convolutions_within_two_percent(arm: str, reference: str, by: str) -> N
 @pytest.mark.parametrize("arm", ["rnn", "every_layer", "feed_forward"])
 def test_both_halves_of_a_hybrid_are_matched_together(arm: str, by: str) -> None:
     run_config = compose_unchecked([f"match={by}", f"arm=concepts/{arm}", "scale=toy"])
-    reference = reference_model(run_config)
+    reference = run_config.reference_model
     assert reference is not None
     sizes = matched_sizes(run_config.config, reference, pieces(2_000), LENGTHS)
     assert list(sizes) == ["encoder.hidden_size", "decoder.hidden_size"]
@@ -76,7 +76,7 @@ def test_both_halves_of_a_hybrid_are_matched_together(arm: str, by: str) -> None
 
 def test_halves_of_different_sizes_are_not_matched() -> None:
     run_config = compose_unchecked(["scale=smoke", "match=parameters", "model=hybrid"])
-    reference = reference_model(run_config)
+    reference = run_config.reference_model
     assert reference is not None
     with pytest.raises(UserError, match="Hybrid to the 21,504 of transformer; it has no sizes to change"):
         matched_sizes(run_config.config, reference, pieces(1_400), LENGTHS)
@@ -85,7 +85,7 @@ def test_halves_of_different_sizes_are_not_matched() -> None:
 def check_match(arm: str, reference_name: str, by: str, loss: str, vocabulary: Vocabulary) -> None:
     overrides = [f"match={by}", f"match.reference={reference_name}", f"model={arm}", f"loss={loss}"]
     run_config = compose_unchecked(["scale=smoke", *overrides])
-    config, reference = run_config.config, reference_model(run_config)
+    config, reference = run_config.config, run_config.reference_model
     assert reference is not None
     sizes = matched_sizes(config, reference, vocabulary, LENGTHS)
     with torch.device("meta"):
@@ -105,7 +105,7 @@ def check_match(arm: str, reference_name: str, by: str, loss: str, vocabulary: V
 def test_the_reference_has_nothing_of_the_arm() -> None:
     overrides = ["scale=smoke", "match=parameters", "model=lm4mt", "model.d_ff=7", "tokenizer.joint=true"]
     run_config = compose_unchecked(overrides)
-    assert reference_model(run_config) == compose_train("scale=smoke").model
+    assert run_config.reference_model == compose_train("scale=smoke").model
     assert run_config.config.model.d_ff == 7
 
 
@@ -113,13 +113,13 @@ def test_what_cannot_be_matched(monkeypatch: pytest.MonkeyPatch) -> None:
     run_config = compose_unchecked(
         ["scale=smoke", "match=parameters", "match.reference=transformer_big", "model=transformer_tiny"]
     )
-    reference = reference_model(run_config)
+    reference = run_config.reference_model
     assert reference is not None
     monkeypatch.setattr("triptych.models.transformer.Transformer.sizes", ())
     with pytest.raises(UserError, match="transformer_big; it has no sizes to change"):
         matched_sizes(run_config.config, reference, pieces(1_400), LENGTHS)
     with pytest.raises(UserError, match=r"match.by=width is unknown; choose one of parameters, flops"):
-        reference_model(compose_unchecked(["match=parameters", "match.by=width"]))
+        compose_run(["match=parameters", "match.by=width"])
 
 
 @pytest.mark.parametrize("wanted", [1, 9, 10, 24, 25, 2**16])
@@ -132,7 +132,7 @@ def test_nearest(wanted: int) -> None:
 def test_a_multiple_of_the_reference(model: str) -> None:
     given = ["match=parameters", "match.reference=transformer_tiny", "+match.times=2.633", f"model={model}"]
     run_config = compose_unchecked(["scale=smoke", *given])
-    reference = reference_model(run_config)
+    reference = run_config.reference_model
     assert reference is not None
     vocabulary = pieces(PIECES["tiny"])
     sizes = matched_sizes(run_config.config, reference, vocabulary, LENGTHS)

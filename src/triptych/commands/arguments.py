@@ -11,10 +11,11 @@ import hydra
 from omegaconf import DictConfig
 
 from triptych.config import schema
-from triptych.config.composition import MULTIRUN, arms_of, compose_command, quoted, register_settings_of
+from triptych.config.composition import MULTIRUN, arms_of, compose_command, register_settings_of
 from triptych.config.explanations import explain, explained
 from triptych.config.hints import given_twice, instead_of_option
 from triptych.config.keys import CONFIG
+from triptych.config.quoting import quoted
 from triptych.config.search_path import conf_dir, with_own_folders
 from triptych.errors import UserError
 

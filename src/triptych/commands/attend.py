@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from triptych.commands.arguments import run_command, shows_only, split_config_dirs
 from triptych.commands.printing import print_fitted, show_next
 from triptych.commands.threads import choose_threads
-from triptych.config.composition import quoted_text
+from triptych.config.quoting import quoted_text
 from triptych.errors import UserError
 from triptych.files import require_output
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,6 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.core.singleton import Singleton
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -25,30 +24,18 @@ from omegaconf import DictConfig, OmegaConf
 from triptych.config import schema
 from triptych.config.global_batch import num_processes
 from triptych.config.hints import not_left_out
+from triptych.config.quoting import quoted
 from triptych.config.search_path import conf_dir
 from triptych.config.unused_keys import refuse_unused
 from triptych.errors import UserError
 from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_record
+from triptych.runs.identity import identifying_overrides
 from triptych.runs.stored_config import read_config
 
 MULTIRUN = ("-m", "--multirun")
 SWEEP_KEYS = ("experiment=", "hydra.mode=")
 """Beginnings of the overrides that can make a command line a sweep without ``-m``."""
-PATHS = (
-    "run",
-    "init",
-    "input",
-    "reference",
-    "hypothesis",
-    "output",
-    "cache",
-    "data.dir",
-    "data.path",
-    "tokenizer.model_file",
-    "tokenizer.tgt_model_file",
-)
-"""Keys whose values are paths, whatever characters are in them."""
 NO_SUCH_PLACE = "provider=hydra.searchpath"
 """Beginning of Hydra's warning of a place on its search path that is not there."""
 NAMED = ("model", "data")
@@ -63,16 +50,24 @@ class RunConfig:
         config: conf/train.yaml with the overrides, resolved and read-only; ``${run:…}`` alone is left as it stands.
         overrides: of the command line, in the order given.
         choices: option chosen of each configuration group, such as ``{"model": "lm4mt"}``.
+        reference: configuration of the model that ``match`` compares with; None without ``match``.
     """
 
     config: DictConfig
     overrides: tuple[str, ...]
     choices: Mapping[str, str]
+    reference: DictConfig | None
 
     @property
     def processes(self) -> int:
         """Number of processes that train together."""
         return num_processes(self.config)
+
+    @property
+    def reference_model(self) -> dict[str, Any] | None:
+        """Configuration of the model that ``match`` compares with, in Python's own types."""
+        plain: Any = None if self.reference is None else OmegaConf.to_container(self.reference, resolve=True)
+        return plain
 
 
 def compose_run(overrides: Sequence[str]) -> RunConfig:
@@ -87,8 +82,25 @@ def compose_run(overrides: Sequence[str]) -> RunConfig:
 
 def compose_unchecked(overrides: Sequence[str]) -> RunConfig:
     """Compose the configuration of one training; neither checked nor frozen."""
-    config, choices = _compose("train", overrides)
-    return RunConfig(config, tuple(overrides), choices)
+    return complete(*_compose("train", overrides), overrides, lambda reference: _compose("train", reference)[0])
+
+
+def complete(
+    config: DictConfig,
+    choices: Mapping[str, str],
+    overrides: Sequence[str],
+    compose_reference: Callable[[list[str]], DictConfig],
+) -> RunConfig:
+    """Return what has been composed as a run's configuration, with the model that ``match`` compares with.
+
+    That is the reference's model, in a configuration without the arm's changes to its own model.
+    """
+    match, reference = config.get("match"), None
+    if match is not None:
+        given = identifying_overrides(overrides)
+        kept = [one for one in given if re.split(r"[./=]", one.lstrip("+~"))[0] not in ("model", "arm")]
+        reference = compose_reference([*kept, f"model={match.reference}"]).model
+    return RunConfig(config, tuple(overrides), choices, reference)
 
 
 def check_and_freeze(composed: RunConfig, checked: set[str] | None = None) -> RunConfig:
@@ -261,30 +273,6 @@ def sweep_of(arguments: Sequence[str]) -> tuple[DictConfig, list[list[str]]] | N
     if found is None:
         refuse_unused("train", [arguments])
     return found
-
-
-def quoted(override: str) -> str:
-    """Put each path of ``PATHS`` into quotes, without which Hydra refuses ``=``, quotes and letters such as é in it.
-
-    Commas separate paths, and ``${…}`` is Hydra's.
-    """
-    key, equals, value = override.partition("=")
-    if not equals or key not in PATHS or value in ("", "null") or {value[0], value[-1]} & {"'", '"'} or "'," in value:
-        return override
-    if value[0] == "[":
-        return f"{key}=[{','.join(in_quotes(path.strip()) for path in value.strip('[]').split(','))}]"
-    return f"{key}={','.join(map(in_quotes, value.split(',')))}"
-
-
-def quoted_text(key: str, text: str) -> str:
-    """Return the override that sets a key to any text, with what Hydra and OmegaConf would take for their own."""
-    escaped = re.sub(r"(\\*)\$\{", lambda found: 2 * found[1] + r"\${", text)
-    return f"{key}={in_quotes(escaped)}"
-
-
-def in_quotes(text: str) -> str:
-    """Return a text as Hydra reads it back, whatever characters are in it."""
-    return str(QuotedString(text, Quote.single).with_quotes())
 
 
 @contextmanager

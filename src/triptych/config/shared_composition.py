@@ -14,7 +14,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from triptych.config.composition import RunConfig, compose_unchecked, quoted, separate_hydra, without_hydra
+from triptych.config.composition import RunConfig, complete, compose_unchecked, separate_hydra, without_hydra
+from triptych.config.quoting import quoted
 
 
 def compose_arms(arms: Sequence[Sequence[str]]) -> list[RunConfig]:
@@ -50,18 +51,22 @@ class _Composer:
     def compose(self, overrides: Sequence[str]) -> RunConfig | None:
         """Return the configuration of an arm; None if it has a mistake, which Hydra explains best by itself."""
         try:
-            parsed = OverridesParser.create(self._loader).parse_overrides(list(map(quoted, overrides)))
-            if any(one.is_sweep_override() for one in parsed):
-                return None
-            hydras = [str(one.input_line) for one in parsed if one.is_hydra_override()]
-            options = [one for one in parsed if one.is_hydra_override() or self._chooses_file(one, hydras)]
-            shared = self._shared([str(one.input_line) for one in options])
-            config = copy.deepcopy(shared)
-            ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
+            config, choices = self._compose(overrides)
+            return complete(config, choices, overrides, lambda reference: self._compose(reference)[0])
         except (HydraException, OmegaConfBaseException, UserWarning):  # composing the arm alone raises it again
             return None
-        whole, choices = without_hydra(config)
-        return RunConfig(whole, tuple(overrides), choices)
+
+    def _compose(self, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
+        """Return what ``without_hydra`` returns for a command line."""
+        parsed = OverridesParser.create(self._loader).parse_overrides(list(map(quoted, overrides)))
+        if any(one.is_sweep_override() for one in parsed):
+            raise HydraException("an arm has a single value for each key")
+        hydras = [str(one.input_line) for one in parsed if one.is_hydra_override()]
+        options = [one for one in parsed if one.is_hydra_override() or self._chooses_file(one, hydras)]
+        shared = self._shared([str(one.input_line) for one in options])
+        config = copy.deepcopy(shared)
+        ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
+        return without_hydra(config)
 
     def _shared(self, options: Sequence[str]) -> DictConfig:
         """Return what all arms with these options are composed to before their values are set."""

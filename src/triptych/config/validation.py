@@ -268,6 +268,8 @@ def _require_count(key: str, value: Any) -> None:
 
 
 def _check_match(config: DictConfig) -> None:
+    if config.match is not None:
+        require_one_of(("parameters", "flops"), "match", by=config.match.get("by"))
     for key, value in (config.match or {}).items():
         if key in ("times", "budget_times") and not (isinstance(value, int | float) and value > 0):
             raise UserError(f"match.{key}={value} must be a number above 0.")

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 from triptych import kernels
 from triptych.accounting.peaks import datasheet_peak, device_name, peak_flops
 from triptych.accounting.threads import available_cores
-from triptych.config.composition import arms_of, compose_run
+from triptych.config.composition import RunConfig, arms_of
 from triptych.errors import UserError
 from triptych.runs import speeds
 from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides
@@ -111,11 +111,20 @@ def forecast_arms(
     config, arms = found
     if not arms:
         raise UserError("this sweeper chooses its arms as it goes along; forecast one of them.")
+    run_configs = refuse_mistakes(arms)
+    jobs = 1 if device or pairs is not None or len(arms) == 1 else expected_jobs(config, run_configs)
+    trainings: dict[str, list[int]] = {}
+    for place, run_config in enumerate(run_configs):
+        text = str(run_config.config.data)  # as it is configured: nothing has been read
+        trainings.setdefault(_training_hash(run_config, text, SCORING), []).append(place)
     known = ForecastCache()
-    jobs = 1 if device or pairs is not None or len(arms) == 1 else expected_jobs(config, refuse_mistakes(arms))
+    estimates: dict[int, Estimate] = {}
     with threads_of_arms(jobs):
-        estimates = [_estimate_named(arm, device, measure, known, pairs, alone=len(arms) == 1) for arm in arms]
-    return [replace(one, jobs=jobs) for one in estimates]
+        for places in trainings.values():
+            same = [run_configs[place] for place in places]
+            estimated = _estimate_named(same, device, measure, known, pairs, alone=len(arms) == 1)
+            estimates |= dict(zip(places, estimated, strict=True))
+    return [replace(estimates[place], jobs=jobs) for place in range(len(arms))]
 
 
 @contextmanager
@@ -130,60 +139,57 @@ def threads_of_arms(jobs: int) -> Iterator[None]:
 
 
 def _estimate_named(
-    overrides: Sequence[str],
+    arms: Sequence[RunConfig],
     device: str | None,
     measure: int | None,
     known: ForecastCache,
     pairs: int | None,
     *,
     alone: bool,
-) -> Estimate:
-    """Estimate an arm; a refusal names the arm unless there is only one."""
+) -> list[Estimate]:
+    """Estimate the arms of one training; a refusal names the first unless the sweep has no other."""
     try:
-        return estimate(overrides, device, measure, known, pairs)
+        return _estimate(arms, device, measure, known, pairs)
     except UserError as error:
         if alone:
             raise
-        raise UserError(f"{' '.join(display_overrides(overrides))}: {error}") from error
+        raise UserError(f"{' '.join(display_overrides(arms[0].overrides))}: {error}") from error
 
 
-def estimate(
-    overrides: Sequence[str], device: str | None, measure: int | None, known: ForecastCache, pairs: int | None = None
-) -> Estimate:
-    """Estimate one run.
+def _estimate(
+    arms: Sequence[RunConfig], device: str | None, measure: int | None, known: ForecastCache, pairs: int | None
+) -> list[Estimate]:
+    """Estimate each arm of one training, which is planned and measured once.
 
     Args:
-        overrides: of the run.
+        arms: at least one; they differ in ``SCORING`` alone.
         device: as in ``forecast_arms``; ``measure`` and ``pairs`` likewise.
         known: of earlier arms; what is found here is added.
     """
-    run_config = compose_run(overrides)
-    config, reference = run_config.config, known.reference(run_config)
+    first = arms[0]
+    config, reference = first.config, first.reference_model
     here = "cpu" if device else device_of(config)
     name = device or device_name(here)
     of_cpu = here == "cpu" and not device
     found = plan_training(config, reference, pairs, known)
-    leaving_out = SCORING if run_config.processes == 1 else ()
-    training = config_hash(config, found.fingerprint, reference=reference, leaving_out=leaving_out, with_devices=True)
     steps = found.steps(config)
     tokens, flops = found.consumption(steps)
     with kernels.use(config.strategy.kernels):
         parts = found.parts
         by_text = None if parts is None or not of_cpu else activation_bytes(parts, config.batch.tokens)
-        if measure and parts is not None and training not in known.speeds:
-            known.speeds[training] = measured_speed(config, parts, measure)
-    speed = known.speeds[training] if measure else speeds.known(config, found.fingerprint, name)
+        speed = measured_speed(config, parts, measure) if measure and parts is not None else None
+    speed = speed or speeds.known(config, found.fingerprint, name)
     peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
     shares = found.model.gpu_shares if config.strategy.precision == "bf16-mixed" and not of_cpu else None
     utilisation = shares.training if shares else UTILISATION
-    seconds = tokens / speed if speed else flops / (utilisation * peak * run_config.processes)
-    search_rate = shares.search * peak if shares else SEARCHING * flops / seconds / run_config.processes
+    seconds = tokens / speed if speed else flops / (utilisation * peak * first.processes)
+    search_rate = shares.search * peak if shares else SEARCHING * flops / seconds / first.processes
     parameters = found.parameters
     shared = trunk_steps(config, steps)
     trunk = config_hash(config, found.fingerprint, reference=reference, leaving_out=BUDGET) if shared else None
-    return Estimate(
-        overrides=tuple(display_overrides(overrides)),
-        training=training,
+    estimate = Estimate(
+        overrides=(),
+        training="",
         device=name,
         peak=peak,
         parameters=parameters,
@@ -192,18 +198,32 @@ def estimate(
         flops=flops,
         memory=training_memory(parameters, by_text or found.gpu_activations),
         disk=_checkpoint_bytes(config, parameters, with_trunk=shared > 0),
-        averaged=4 * parameters * (config.checkpoint.average > 1),
+        averaged=0,
         seconds=seconds,
         measured=speed is not None,
         trunk=trunk,
         trunk_steps=shared,
         precision=str(config.strategy.precision),
         utilisation=utilisation,
-        devices=run_config.processes,
+        devices=first.processes,
         share_of_gpu=shares is not None,
         validation_seconds=found.validation_seconds(config, steps, flops / seconds, search_rate),
-        translation_seconds=found.translation_seconds(config, search_rate),
+        translation_seconds=0.0,
     )
+    return [
+        replace(
+            estimate,
+            overrides=tuple(display_overrides(arm.overrides)),
+            training=_training_hash(arm, found.fingerprint, SCORING if arm.processes == 1 else ()),
+            averaged=4 * parameters * (arm.config.checkpoint.average > 1),
+            translation_seconds=found.translation_seconds(arm.config, search_rate),
+        )
+        for arm in arms
+    ]
+
+
+def _training_hash(arm: RunConfig, text: str, leaving_out: Sequence[str]) -> str:
+    return config_hash(arm.config, text, reference=arm.reference_model, leaving_out=leaving_out, with_devices=True)
 
 
 def _checkpoint_bytes(config: DictConfig, parameters: int, *, with_trunk: bool) -> int:

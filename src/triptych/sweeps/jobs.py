@@ -23,7 +23,6 @@ from triptych.kernels.malloc import give_back_freed_memory
 from triptych.runs.identity import SCORING, config_hash
 from triptych.training.budget import pair_flops
 from triptych.training.devices import device_of
-from triptych.training.match import reference_model
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +123,7 @@ def needs_of(run_configs: Sequence[RunConfig]) -> list[Needs | None]:
 
 def training_of(run_config: RunConfig, leaving_out: Sequence[str] = SCORING) -> str:
     """Return a hash of an arm's training, for comparisons within a sweep: the text is taken as it is configured."""
-    return config_hash(run_config.config, "", reference=reference_model(run_config), leaving_out=leaving_out)
+    return config_hash(run_config.config, "", reference=run_config.reference_model, leaving_out=leaving_out)
 
 
 def _needs(run_config: RunConfig) -> Needs | None:
@@ -133,7 +132,7 @@ def _needs(run_config: RunConfig) -> Needs | None:
 
     config = run_config.config
     try:
-        parts = build_parts(config, instantiate(config.data), reference_model(run_config), workers=0)
+        parts = build_parts(config, instantiate(config.data), run_config.reference_model, workers=0)
         stream = parts.data.stream
         epochs = parts.data.total_steps / stream.epoch_steps
         flops = epochs * float(pair_flops(stream, parts.model)[0].sum())

@@ -11,7 +11,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from triptych.config import schema
-from triptych.config.composition import quoted
+from triptych.config.quoting import quoted
 from triptych.config.search_path import conf_dir, own_folders, with_own_folders
 
 

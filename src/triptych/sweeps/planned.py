@@ -16,7 +16,6 @@ from omegaconf import DictConfig
 
 from triptych.accounting.flops import FORWARDS_PER_TRAINING_STEP
 from triptych.accounting.parameters import count_parameters
-from triptych.config.composition import RunConfig
 from triptych.config.global_batch import batches_per_process, num_processes
 from triptych.config.validation import build_without_values
 from triptych.contract.model import TranslationModel
@@ -37,10 +36,8 @@ from triptych.training.match import (
     BUDGET_TIMES,
     LAMBDA_SAMPLES,
     SAMPLED_PAIRS,
-    compose_model,
     matched_sizes,
     multiple,
-    reference_command,
     resized,
 )
 
@@ -61,25 +58,12 @@ class ForecastCache:
     """What the arms of a forecast have in common.
 
     Attributes:
-        speeds: tokens per second that were measured, by the hash of the training.
         plans: of trainings without text, by the hash of what they have in common.
         streams: of such trainings, by what they follow from.
-        references: models that ``match`` compares with, by ``reference_command``.
     """
 
-    speeds: dict[str, float] = field(default_factory=dict)
     plans: dict[str, PlannedTraining] = field(default_factory=dict)
     streams: dict[tuple[Any, ...], AssumedStream] = field(default_factory=dict)
-    references: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
-
-    def reference(self, run_config: RunConfig) -> dict[str, Any] | None:
-        """Return ``reference_model`` of a run."""
-        command = reference_command(run_config)
-        if command is None:
-            return None
-        if command not in self.references:
-            self.references[command] = compose_model(command)
-        return self.references[command]
 
     def stream(
         self, pairs: int, algorithm: str, longest: int | None, joined: Sequence[int], tokens: int, size: int
@@ -202,7 +186,7 @@ def plan_training(
 
     Args:
         config: of the run.
-        reference: of ``reference_model``.
+        reference: ``RunConfig.reference_model``.
         pairs: of sentences to train on, for a plan without text; None to prepare the text, unless the cache holds it.
         known: what earlier arms have found; a new plan is added.
 

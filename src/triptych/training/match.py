@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from triptych.accounting.parameters import count_parameters
-from triptych.config.composition import RunConfig, compose_unchecked
 from triptych.config.validation import build_without_values
 from triptych.contract.vocabulary import Vocabulary
 from triptych.data.epoch_plan import Lengths
-from triptych.errors import UserError, require_one_of
-from triptych.runs.identity import identifying_overrides
+from triptych.errors import UserError
 
 TOLERANCE = 0.02
 SIZE_TIMES, BUDGET_TIMES = "times", "budget_times"
@@ -29,37 +26,6 @@ SAMPLED_PAIRS = 1000
 """Number of sentence pairs whose FLOPs are made equal."""
 
 
-def reference_model(run_config: RunConfig) -> dict[str, Any] | None:
-    """Return the configuration of the model that ``match`` compares with, without the arm's changes to its own model.
-
-    Raises:
-        UserError: ``match.by`` is neither ``parameters`` nor ``flops``.
-    """
-    command = reference_command(run_config)
-    return None if command is None else compose_model(command)
-
-
-def reference_command(run_config: RunConfig) -> tuple[str, ...] | None:
-    """Return the overrides that compose the model of ``reference_model``; arms that differ in their model share them.
-
-    Raises:
-        UserError: as ``reference_model``.
-    """
-    match = run_config.config.match
-    if match is None:
-        return None
-    require_one_of(("parameters", "flops"), "match", by=match.get("by"))
-    given = identifying_overrides(run_config.overrides)
-    kept = [one for one in given if re.split(r"[./=]", one.lstrip("+~"))[0] not in ("model", "arm")]
-    return *kept, f"model={match.reference}"
-
-
-def compose_model(overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the configuration of the model of a command line."""
-    plain: Any = OmegaConf.to_container(compose_unchecked(overrides).config.model, resolve=True)
-    return plain
-
-
 def matched_sizes(
     config: DictConfig, reference: Mapping[str, Any], vocabulary: Vocabulary, lengths: Lengths
 ) -> dict[str, int]:
@@ -70,7 +36,7 @@ def matched_sizes(
 
     Args:
         config: of the run.
-        reference: ``reference_model``.
+        reference: ``RunConfig.reference_model``.
         vocabulary: of the tokenizer.
         lengths: (n, 2) source and target tokens of some pairs, to count FLOPs per token.
 

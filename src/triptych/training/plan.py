@@ -17,7 +17,6 @@ from triptych.files import require_folder
 from triptych.runs.folder import FORMAT, RunFolder, RunRecord, find_run, read_record
 from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides, plain_name
 from triptych.runs.versions import versions
-from triptych.training.match import reference_model
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
     output = Path(config.output).expanduser()
     require_folder(output, "output")
     require_folder(Path(config.cache).expanduser(), "cache")
-    reference = reference_model(run_config)
+    reference = run_config.reference_model
     corpus = instantiate(config.data)
     hash_of = partial(config_hash, config, corpus.fingerprint, reference=reference)
     if find_run(output, hash_of()) is None and find_run(output, hash_of(with_devices=True)):

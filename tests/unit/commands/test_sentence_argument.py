@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from triptych.commands.attend import with_sentence
-from triptych.config.composition import _compose, quoted_text
+from triptych.config.composition import _compose
+from triptych.config.quoting import quoted_text
 
 NASTY = st.text(
     st.sampled_from(["a", " ", "'", '"', "\\", "$", "{", "}", "=", ",", "[", "]", ":", "é", "\t", "~", "#"])

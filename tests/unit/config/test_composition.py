@@ -8,8 +8,9 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 from omegaconf.errors import ReadonlyConfigError
 
-from triptych.config.composition import compose_command, compose_run, quoted, sweep_of
+from triptych.config.composition import compose_command, compose_run, sweep_of
 from triptych.config.explanations import explained
+from triptych.config.quoting import quoted
 from triptych.config.search_path import conf_dir
 from triptych.errors import UserError
 

@@ -1,5 +1,6 @@
 """The arms of a sweep are composed from what they share, and come out as Hydra alone composes each of them."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ ARMS = [
     ["model=transformer", "~data.max_length", "+trainer.benchmark=true", "++seed=4"],
     ["model=transformer", "logger=csv", "hydra.job.name=other"],
     ["model=transformer", "output=runs/é=1", "cache=${output}/cache"],
+    ["match=parameters", "arm=concepts/rnn", "search.beam_size=2"],
+    ["match=flops", "model=lm4mt", "model.d_ff=7", "scale.d_model=32"],
 ]
 
 
@@ -40,6 +43,7 @@ def test_arms_are_composed_as_alone() -> None:
         alone = compose_unchecked(arm)
         assert OmegaConf.to_yaml(found.config) == OmegaConf.to_yaml(alone.config)
         assert (found.choices, found.overrides) == (alone.choices, alone.overrides)
+        assert found.reference_model == alone.reference_model
         assert found.config._metadata.flags == alone.config._metadata.flags
 
 
@@ -58,6 +62,20 @@ def test_what_arms_share_is_composed_once(monkeypatch: pytest.MonkeyPatch) -> No
     first.config.data.train = 5  # no arm has a part of another's
     assert second.config.data.train == compose_unchecked(["model=lm4mt"]).config.data.train
     assert other.choices["model"] == "rnn"
+
+
+@pytest.mark.usefixtures("shared_alone")
+def test_the_model_that_match_compares_with_is_composed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compose, composed = shared_composition.compose, Counter[tuple[str, ...]]()
+
+    def counted(command: str, overrides: list[str], **options: bool) -> object:
+        composed[tuple(overrides)] += 1
+        return compose(command, overrides=overrides, **options)
+
+    monkeypatch.setattr(shared_composition, "compose", counted)
+    small, large = compose_arms([["match=parameters", "model=rnn", f"scale.d_model={size}"] for size in (32, 48)])
+    assert composed == {("match=parameters", "model=rnn"): 1, ("match=parameters", "model=transformer"): 1}
+    assert [arm.reference_model and arm.reference_model["d_model"] for arm in (small, large)] == [32, 48]
 
 
 def test_a_group_of_a_search_path_of_its_own(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from triptych.training.callbacks.save_on_signal import TERMINATED
 def queued(label: str, training: str | None = None, after: frozenset[str] = frozenset()) -> QueuedArm:
     overrides = (f"model={label}",)
     return QueuedArm(
-        Arm(None, 1, overrides, label), RunConfig(OmegaConf.create(), overrides, {}), training or label, after
+        Arm(None, 1, overrides, label), RunConfig(OmegaConf.create(), overrides, {}, None), training or label, after
     )
 
 
