@@ -46,7 +46,7 @@ class _Composer:
     def __init__(self, loader: ConfigLoader) -> None:
         self._loader = loader
         self._groups: dict[tuple[str, ...], bool] = {}
-        self._known: dict[tuple[str, ...], DictConfig] = {}
+        self._known: dict[tuple[str, ...], tuple[DictConfig, dict[str, str]]] = {}
 
     def compose(self, overrides: Sequence[str]) -> RunConfig | None:
         """Return the configuration of an arm; None if it has a mistake, which Hydra explains best by itself."""
@@ -63,16 +63,16 @@ class _Composer:
             raise HydraException("an arm has a single value for each key")
         hydras = [str(one.input_line) for one in parsed if one.is_hydra_override()]
         options = [one for one in parsed if one.is_hydra_override() or self._chooses_file(one, hydras)]
-        shared = self._shared([str(one.input_line) for one in options])
+        shared, choices = self._shared([str(one.input_line) for one in options])
         config = copy.deepcopy(shared)
         ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
-        return without_hydra(config)
+        return config, choices
 
-    def _shared(self, options: Sequence[str]) -> DictConfig:
+    def _shared(self, options: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
         """Return what all arms with these options are composed to before their values are set."""
         key = tuple(options)
         if key not in self._known:
-            self._known[key] = compose("train", overrides=list(options), return_hydra_config=True)
+            self._known[key] = without_hydra(compose("train", overrides=list(options), return_hydra_config=True))
         return self._known[key]
 
     def _chooses_file(self, override: Override, hydras: Sequence[str]) -> bool:
