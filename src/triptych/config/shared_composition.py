@@ -11,7 +11,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, flag_override
 from omegaconf.errors import OmegaConfBaseException
 
 from triptych.config.composition import RunConfig, complete, compose_unchecked, separate_hydra, without_hydra
@@ -65,7 +65,8 @@ class _Composer:
         options = [one for one in parsed if one.is_hydra_override() or self._chooses_file(one, hydras)]
         shared, choices = self._shared([str(one.input_line) for one in options])
         config = copy.deepcopy(shared)
-        ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
+        with flag_override(config, "struct", True):  # refuses keys that are not there, as Hydra does
+            ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
         return config, choices
 
     def _shared(self, options: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
