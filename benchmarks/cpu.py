@@ -50,17 +50,20 @@ class Plan:
     updates: int
     """How many updates the models that translate have learned from."""
     decoding_turns: int
-    """How many turns a decoder has: at most 16, the batches that JoeyNMT makes of the test set."""
+    """How many turns a decoder has, at least."""
+    most_decoding_turns: int
+    """How many it has if the ratios' intervals are still wide: at most ``joeynmt.BATCHES``."""
 
 
 WHOLE = Plan(
     groups=(("transformer", "lm4mt"), ("rnn_luong",), ("rnn_bahdanau",)),
     decoded=("transformer", "lm4mt"),
     training=Turn(untimed=0, least=1, seconds=1),
-    turns=40,
+    turns=20,
     most=80,
     updates=300,
     decoding_turns=16,
+    most_decoding_turns=joeynmt.BATCHES,
 )
 QUICK = Plan(
     groups=(("transformer",), ("rnn_luong",)),
@@ -70,6 +73,7 @@ QUICK = Plan(
     most=10,
     updates=200,
     decoding_turns=4,
+    most_decoding_turns=4,
 )
 DECODING = Turn(untimed=0, least=1, seconds=0)
 """The whole test set; of JoeyNMT, a batch."""
@@ -96,7 +100,9 @@ class Bench:
                 peer = group[0]
                 joey = self.setting.joeynmt.train(peer, PEERS[peer], self.plan.training)
                 workers[f"{peer} joeynmt"] = stack.enter_context(joey)
-                readings |= take_turns(workers, self.plan.turns, self.plan.most, settled(f"{peer} joeynmt"))
+                readings |= take_turns(
+                    workers, self.plan.turns, self.plan.most, settled(f"{peer} joeynmt", "tgt_tokens")
+                )
                 models[f"{peer} joeynmt"] = {"parameters": joeynmt.parameters(joey.log)}
                 models |= {name: self._finish(name, worker) for name, worker in workers.items() if worker is not joey}
         return {"models": models, "readings": readings, "seconds": self.plan.training.seconds}
@@ -115,7 +121,8 @@ class Bench:
             }
             joey = peer.translate(PEERS[first], run.translator.model.state_dict(), DECODING)
             workers["joeynmt"] = stack.enter_context(joey)
-            readings = take_turns(workers, self.plan.decoding_turns)
+            turns, most = self.plan.decoding_turns, self.plan.most_decoding_turns
+            readings = take_turns(workers, turns, most, settled(first, "sentences"))
             joey.finish()
         lines, references = map(list, zip(*self.setting.test_pairs, strict=True))
         best = run.translator.best(lines, SEARCH)
@@ -178,11 +185,11 @@ class Bench:
         return self.setting.runs / precision / arm
 
 
-def settled(peer: str) -> Callable[[Readings], bool]:
-    """Return what says whether the intervals of all ratios to a peer's target tokens a second are narrow."""
+def settled(base: str, key: str) -> Callable[[Readings], bool]:
+    """Return what says whether the intervals of all ratios to a worker's speed are narrow, by one of their figures."""
 
     def are_narrow(readings: Readings) -> bool:
-        return all(ratio_of(readings, name, peer, "tgt_tokens").is_settled for name in readings if name != peer)
+        return all(ratio_of(readings, name, base, key).is_settled for name in readings if name != base)
 
     return are_narrow
 

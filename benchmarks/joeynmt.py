@@ -36,6 +36,8 @@ TESTING: dict[str, Any] = {
     "eval_metrics": ["bleu"],
     "max_output_length": -1,
 }
+BATCHES = 31
+"""Batches of 64 sentences in twice the test set of 1,000."""
 TRAINING: dict[str, Any] = {
     "optimizer": "adamw",
     "adam_betas": [0.9, 0.98],
@@ -109,9 +111,9 @@ class JoeyNMT:
         return [self.python, "-m", "benchmarks.joeynmt_until", path, "-t"], environment
 
     def translate(self, model: dict[str, Any], weights: dict[str, Tensor], turn: Turn) -> Worker:
-        """Return a process that translates ``test`` once, in turns, with the weights of our encoder-decoder.
+        """Return a process that translates ``test`` twice, in turns, with the weights of our encoder-decoder.
 
-        ``translations`` has what it found once the process has finished.
+        These are ``BATCHES`` full batches. ``translations`` has what it found once the process has finished.
         """
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)
@@ -125,11 +127,13 @@ class JoeyNMT:
         for language in self.languages:  # JoeyNMT translates dev and test; dev is its warm-up
             lines = (self.work / f"test.{language}").read_text().splitlines(keepends=True)
             (self.work / f"few.{language}").write_text("".join(lines[: TESTING["batch_size"]]))
-        config["data"]["dev"] = str(self.work / "few")
+            (self.work / f"twice.{language}").write_text("".join(2 * lines))
+        config["data"] |= {"dev": str(self.work / "few"), "test": str(self.work / "twice")}
         return self._in_turns("test", "ours", config, turn, "-o", str(folder / "out"))
 
     def translations(self) -> list[str]:
-        return (self.work / "ours" / "out.test").read_text().splitlines()
+        lines = (self.work / "ours" / "out.test").read_text().splitlines()
+        return lines[: len(lines) // 2]
 
     def _in_turns(self, mode: str, name: str, config: dict[str, Any], turn: Turn, *options: str) -> Worker:
         command: list[str | Path] = [
