@@ -100,9 +100,8 @@ class Bench:
                 peer = group[0]
                 joey = self.setting.joeynmt.train(peer, PEERS[peer], self.plan.training)
                 workers[f"{peer} joeynmt"] = stack.enter_context(joey)
-                readings |= take_turns(
-                    workers, self.plan.turns, self.plan.most, settled(f"{peer} joeynmt", "tgt_tokens")
-                )
+                narrow = settled(f"{peer} joeynmt", "tgt_tokens")
+                readings |= take_turns(workers, self.plan.turns, self.plan.most, narrow)
                 models[f"{peer} joeynmt"] = {"parameters": joeynmt.parameters(joey.log)}
                 models |= {name: self._finish(name, worker) for name, worker in workers.items() if worker is not joey}
         return {"models": models, "readings": readings, "seconds": self.plan.training.seconds}
