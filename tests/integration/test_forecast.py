@@ -135,7 +135,7 @@ def test_without_text(tmp_path: Path) -> None:
     lines = " ".join(notes(found, "H200", None, 1_000_000))
     assert "on 8 H200 GPUs" in lines
     assert "1,000,000 pairs of sentences as long as those of WMT'14 are assumed" in lines
-    assert "assume 11.2% to 27.3% of a peak of 989 TFLOP/s, from models of the same kinds on an H200." in lines
+    assert "assume 11.2% to 27.3% of a peak of 989 TFLOP/s, as models of these kinds reached on an H200." in lines
 
 
 def test_assumed_text_is_counted_as_text_is(tmp_path: Path) -> None:

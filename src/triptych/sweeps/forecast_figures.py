@@ -90,7 +90,7 @@ def notes(arms: Sequence[Estimate], device: str | None, measure: int | None, pai
     if assumed:
         shares = sorted({arm.utilisation for arm in assumed})
         reached = " to ".join(f"{share:.1%}" for share in sorted({shares[0], shares[-1]}))
-        source = ", from models of the same kinds on an H200" if all(arm.share_of_gpu for arm in assumed) else ""
+        source = ", as models of these kinds reached on an H200" if all(arm.share_of_gpu for arm in assumed) else ""
         hint = "." if device or pairs else "; --measure 20 trains each for 20 steps to know better."
         lines.append(
             f"{len(assumed)} of {len(trained)} times, marked ~, assume {reached} of a peak of "
