@@ -120,6 +120,10 @@ def test_what_cannot_be_matched(monkeypatch: pytest.MonkeyPatch) -> None:
         matched_sizes(run_config.config, reference, pieces(1_400), LENGTHS)
     with pytest.raises(UserError, match=r"match.by=width is unknown; choose one of parameters, flops"):
         compose_run(["match=parameters", "match.by=width"])
+    with pytest.raises(UserError, match=r"match.reference=nope is unknown; choose one of .*transformer"):
+        compose_run(["match=parameters", "match.reference=nope", "model=rnn"])
+    with pytest.raises(UserError, match=r"match.reference=null must be text"):
+        compose_run(["match=parameters", "match.reference=null", "model=rnn"])
 
 
 @pytest.mark.parametrize("wanted", [1, 9, 10, 24, 25, 2**16])

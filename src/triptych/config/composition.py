@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.singleton import Singleton
+from hydra.errors import MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
@@ -50,7 +51,8 @@ class RunConfig:
         config: conf/train.yaml with the overrides, resolved and read-only; ``${run:…}`` alone is left as it stands.
         overrides: of the command line, in the order given.
         choices: option chosen of each configuration group, such as ``{"model": "lm4mt"}``.
-        reference: configuration of the model that ``match`` compares with; None without ``match``.
+        reference: configuration of the model that ``match`` compares with, of its own once it is checked; None without
+            ``match``.
     """
 
     config: DictConfig
@@ -82,24 +84,32 @@ def compose_run(overrides: Sequence[str]) -> RunConfig:
 
 def compose_unchecked(overrides: Sequence[str]) -> RunConfig:
     """Compose the configuration of one training; neither checked nor frozen."""
-    return complete(*_compose("train", overrides), overrides, lambda reference: _compose("train", reference)[0])
+    return with_reference(*_compose("train", overrides), overrides, lambda reference: _compose("train", reference)[0])
 
 
-def complete(
+def with_reference(
     config: DictConfig,
     choices: Mapping[str, str],
     overrides: Sequence[str],
     compose_reference: Callable[[list[str]], DictConfig],
 ) -> RunConfig:
-    """Return what has been composed as a run's configuration, with the model that ``match`` compares with.
+    """Return the configuration of a run with the model that ``match`` compares with.
 
-    That is the reference's model, in a configuration without the arm's changes to its own model.
+    That model is composed from the same overrides without those of ``model`` and ``arm``.
+
+    Raises:
+        UserError: conf/model has no such model.
     """
     match, reference = config.get("match"), None
-    if match is not None:
+    name = None if match is None else match.get("reference")
+    if isinstance(name, str):  # anything else is refused with the configuration
         given = identifying_overrides(overrides)
         kept = [one for one in given if re.split(r"[./=]", one.lstrip("+~"))[0] not in ("model", "arm")]
-        reference = compose_reference([*kept, f"model={match.reference}"]).model
+        try:
+            reference = compose_reference([*kept, f"model={name}"]).model
+        except MissingConfigException as error:
+            options = ", ".join(sorted(error.options or ()))
+            raise UserError(f"match.reference={name} is unknown; choose one of {options}.") from error
     return RunConfig(config, tuple(overrides), choices, reference)
 
 
@@ -127,7 +137,8 @@ def check_and_freeze(composed: RunConfig, checked: set[str] | None = None) -> Ru
     _refuse_unread(composed)
     OmegaConf.resolve(composed.config)
     OmegaConf.set_readonly(composed.config, True)
-    return composed
+    reference = None if composed.reference is None else OmegaConf.create(composed.reference_model)
+    return replace(composed, reference=reference)
 
 
 def _refuse_deleted(config: DictConfig, overrides: Sequence[str], command: str) -> None:

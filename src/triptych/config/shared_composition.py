@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 from hydra import compose
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -11,10 +12,10 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
-from omegaconf import DictConfig, flag_override
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from triptych.config.composition import RunConfig, complete, compose_unchecked, separate_hydra, without_hydra
+from triptych.config.composition import RunConfig, compose_unchecked, separate_hydra, with_reference
 from triptych.config.quoting import quoted
 
 
@@ -52,28 +53,34 @@ class _Composer:
         """Return the configuration of an arm; None if it has a mistake, which Hydra explains best by itself."""
         try:
             config, choices = self._compose(overrides)
-            return complete(config, choices, overrides, lambda reference: self._compose(reference)[0])
+            return with_reference(config, choices, overrides, lambda reference: self._compose(reference)[0])
         except (HydraException, OmegaConfBaseException, UserWarning):  # composing the arm alone raises it again
             return None
 
     def _compose(self, overrides: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
-        """Return what ``without_hydra`` returns for a command line."""
+        """Return the configuration of a command line without Hydra's part, and the option chosen of each group."""
         parsed = OverridesParser.create(self._loader).parse_overrides(list(map(quoted, overrides)))
         if any(one.is_sweep_override() for one in parsed):
-            raise HydraException("an arm has a single value for each key")
+            raise HydraException("several values")  # composing the arm alone explains it
         hydras = [str(one.input_line) for one in parsed if one.is_hydra_override()]
         options = [one for one in parsed if one.is_hydra_override() or self._chooses_file(one, hydras)]
         shared, choices = self._shared([str(one.input_line) for one in options])
         config = copy.deepcopy(shared)
-        with flag_override(config, "struct", True):  # refuses keys that are not there, as Hydra does
-            ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
-        return config, choices
+        ConfigLoaderImpl._apply_overrides_to_config([one for one in parsed if one not in options], config)
+        return OmegaConf.masked_copy(config, [str(key) for key in config]), choices  # as ``without_hydra`` leaves it
 
     def _shared(self, options: Sequence[str]) -> tuple[DictConfig, dict[str, str]]:
-        """Return what all arms with these options are composed to before their values are set."""
+        """Return what all arms with these options are composed to before their values are set, and the options chosen.
+
+        Hydra's part is left out, and the types of the keys stay, by which values are converted or refused.
+        """
         key = tuple(options)
         if key not in self._known:
-            self._known[key] = without_hydra(compose("train", overrides=list(options), return_hydra_config=True))
+            config = compose("train", overrides=list(options), return_hydra_config=True)
+            choices: Any = OmegaConf.to_container(config.hydra.runtime.choices)
+            with open_dict(config):
+                del config["hydra"]
+            self._known[key] = config, choices
         return self._known[key]
 
     def _chooses_file(self, override: Override, hydras: Sequence[str]) -> bool:

@@ -116,13 +116,15 @@ def forecast_arms(
     trainings: dict[str, list[int]] = {}
     for place, run_config in enumerate(run_configs):
         text = str(run_config.config.data)  # as it is configured: nothing has been read
-        trainings.setdefault(_training_hash(run_config, text, SCORING), []).append(place)
+        with _naming(run_config, alone=len(arms) == 1):
+            trainings.setdefault(_training_hash(run_config, text, SCORING), []).append(place)
     known = ForecastCache()
     estimates: dict[int, Estimate] = {}
     with threads_of_arms(jobs):
         for places in trainings.values():
             same = [run_configs[place] for place in places]
-            estimated = _estimate_named(same, device, measure, known, pairs, alone=len(arms) == 1)
+            with _naming(same[0], alone=len(arms) == 1):
+                estimated = _estimate(same, device, measure, known, pairs)
             estimates |= dict(zip(places, estimated, strict=True))
     return [replace(estimates[place], jobs=jobs) for place in range(len(arms))]
 
@@ -138,22 +140,15 @@ def threads_of_arms(jobs: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _estimate_named(
-    arms: Sequence[RunConfig],
-    device: str | None,
-    measure: int | None,
-    known: ForecastCache,
-    pairs: int | None,
-    *,
-    alone: bool,
-) -> list[Estimate]:
-    """Estimate the arms of one training; a refusal names the first unless the sweep has no other."""
+@contextmanager
+def _naming(arm: RunConfig, *, alone: bool) -> Iterator[None]:
+    """Let a refusal name the arm, unless the command line has no other."""
     try:
-        return _estimate(arms, device, measure, known, pairs)
+        yield
     except UserError as error:
         if alone:
             raise
-        raise UserError(f"{' '.join(display_overrides(arms[0].overrides))}: {error}") from error
+        raise UserError(f"{' '.join(display_overrides(arm.overrides))}: {error}") from error
 
 
 def _estimate(
@@ -162,7 +157,7 @@ def _estimate(
     """Estimate each arm of one training, which is planned and measured once.
 
     Args:
-        arms: at least one; they differ in ``SCORING`` alone.
+        arms: at least one; they differ in nothing that matters before the end of training.
         device: as in ``forecast_arms``; ``measure`` and ``pairs`` likewise.
         known: of earlier arms; what is found here is added.
     """
@@ -223,6 +218,7 @@ def _estimate(
 
 
 def _training_hash(arm: RunConfig, text: str, leaving_out: Sequence[str]) -> str:
+    """Return what identifies an arm's training on its devices; arguments as of ``config_hash``."""
     return config_hash(arm.config, text, reference=arm.reference_model, leaving_out=leaving_out, with_devices=True)
 
 

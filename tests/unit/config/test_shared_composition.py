@@ -1,12 +1,13 @@
 """The arms of a sweep are composed from what they share, and come out as Hydra alone composes each of them."""
 
+import pickle
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
-from triptych.config import shared_composition, validation
+from triptych.config import schema, shared_composition, validation
 from triptych.config.composition import check_and_freeze, compose_unchecked
 from triptych.config.explanations import explain
 from triptych.config.shared_composition import compose_arms
@@ -21,6 +22,8 @@ ARMS = [
     ["model=transformer", "~data.max_length", "+trainer.benchmark=true", "++seed=4"],
     ["model=transformer", "logger=csv", "hydra.job.name=other"],
     ["model=transformer", "output=runs/é=1", "cache=${output}/cache"],
+    ["model=rnn", "name=5"],  # text, since the key's type says so
+    ["model=rnn", 'seed="7"'],
     ["match=parameters", "arm=concepts/rnn", "search.beam_size=2"],
     ["match=flops", "model=lm4mt", "model.d_ff=7", "scale.d_model=32"],
 ]
@@ -64,6 +67,17 @@ def test_what_arms_share_is_composed_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert other.choices["model"] == "rnn"
 
 
+def test_a_process_that_knows_no_resolver_of_ours_reads_a_checked_arm() -> None:
+    (arm,) = compose_arms([["experiment=scaling", "scale=toy", "model=rnn", "scale.scaling.width=3"]])
+    wanted, checked = arm.reference_model, pickle.dumps(check_and_freeze(arm))
+    assert wanted is not None
+    OmegaConf.clear_resolver("times")
+    try:
+        assert pickle.loads(checked).reference_model == wanted
+    finally:
+        schema.register()
+
+
 @pytest.mark.usefixtures("shared_alone")
 def test_the_model_that_match_compares_with_is_composed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compose, composed = shared_composition.compose, Counter[tuple[str, ...]]()
@@ -87,7 +101,19 @@ def test_a_group_of_a_search_path_of_its_own(tmp_path: Path) -> None:
     assert found.choices["flavour"] == "strong"
 
 
-@pytest.mark.parametrize("mistake", ["model.no_such=1", "model=no_such", "seed=1,2", "seed=[", "~model.no_such"])
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        "model.no_such=1",
+        "no_such=1",
+        "model=no_such",
+        "seed=1,2",
+        "seed=[",
+        "~model.no_such",
+        "output=null",
+        "log_every=abc",
+    ],
+)
 def test_mistakes_are_those_of_an_arm_alone(mistake: str) -> None:
     with pytest.raises(Exception) as together:  # noqa: PT011 - Hydra's own, of several kinds
         compose_arms([["model=rnn"], ["model=rnn", mistake]])
