@@ -129,6 +129,7 @@ class Bench:
         others = {"joeynmt": peer.translations(), "ctranslate2": ctranslate2(exported)(lines)}
         return {
             "readings": readings,
+            "most_turns": most,
             "same_translations": {
                 name: sum(a == b for a, b in zip(found, mine, strict=True)) / len(mine)
                 for name, found in others.items()
@@ -185,7 +186,12 @@ class Bench:
 
 
 def settled(base: str, key: str) -> Callable[[Readings], bool]:
-    """Return what says whether the intervals of all ratios to a worker's speed are narrow, by one of their figures."""
+    """Return the rule that ends the turns: the interval of every worker's ratio to ``base`` is narrow.
+
+    Args:
+        base: name of a worker.
+        key: figure of the readings that is compared.
+    """
 
     def are_narrow(readings: Readings) -> bool:
         return all(ratio_of(readings, name, base, key).is_settled for name in readings if name != base)

@@ -36,8 +36,8 @@ TESTING: dict[str, Any] = {
     "eval_metrics": ["bleu"],
     "max_output_length": -1,
 }
-BATCHES = 31
-"""Batches of 64 sentences in twice the test set of 1,000."""
+BATCHES = 2 * 1_000 // TESTING["batch_size"]
+"""Full batches in twice the test set, which has 1,000 sentences."""
 TRAINING: dict[str, Any] = {
     "optimizer": "adamw",
     "adam_betas": [0.9, 0.98],
@@ -113,7 +113,8 @@ class JoeyNMT:
     def translate(self, model: dict[str, Any], weights: dict[str, Tensor], turn: Turn) -> Worker:
         """Return a process that translates ``test`` twice, in turns, with the weights of our encoder-decoder.
 
-        These are ``BATCHES`` full batches. ``translations`` has what it found once the process has finished.
+        ``BATCHES`` of its batches are full; the last is not timed. When the process has finished, ``translations`` has
+        what it found.
         """
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)

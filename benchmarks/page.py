@@ -119,8 +119,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "lengths.",
         "",
         f"Figures: medians of {len(readings[first])} turns, after one as warm-up; a ratio is the geometric mean of the "
-        "turns' ratios, with its 95% interval, and the turns ended by the same rule. A turn is a pass over the text, "
-        "for JoeyNMT a batch.",
+        "turns' ratios, with its 95% interval. A turn is a pass over the text, for JoeyNMT a batch."
+        + (" The turns ended by the same rule as those of training." if "most_turns" in found else ""),
         "",
         *table(["decoder", "sentences/s", f"{first}'s rate / this rate"], rows),
     ]

@@ -27,7 +27,7 @@ class Ratio(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        return max(self.high / self.mean - 1, 1 - self.low / self.mean) <= SETTLED
+        return max(self.high / self.mean, self.mean / self.low) - 1 <= SETTLED  # so is the inverse then
 
     def __str__(self) -> str:
         return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"

@@ -364,6 +364,7 @@ def test_an_archive_of_an_unknown_format_names_its_version(archive: Path) -> Non
 ARCHIVES = sorted(path.parent for path in (ROOT / "experiments").glob("*/results/*/archive.json"))
 
 
+FIVE_SEEDS = ("concepts", "embeddings", "hybrids", "positions", "regularization", "schedule", "toy_zero_shot")
 SEEDS = {
     ("architectures", "multi30k"): 3,
     ("architectures", "multi30k_converged"): 3,
@@ -372,7 +373,7 @@ SEEDS = {
     ("lm4mt_loss", "multi30k"): 3,
     ("bottleneck", "multi30k_converged"): 3,
     ("fair", "multi30k_converged"): 3,
-    **{(name, "toy"): 5 for name in ("concepts", "embeddings", "hybrids", "positions", "schedule", "toy_zero_shot")},
+    **{(name, "toy"): 5 for name in FIVE_SEEDS},
 }
 """Seeds of each arm, where they are several."""
 
