@@ -51,7 +51,7 @@ class RunConfig:
         config: conf/train.yaml with the overrides, resolved and read-only; ``${run:…}`` alone is left as it stands.
         overrides: of the command line, in the order given.
         choices: option chosen of each configuration group, such as ``{"model": "lm4mt"}``.
-        reference: configuration of the model that ``match`` compares with, of its own once it is checked; None without
+        reference: configuration of the model that ``match`` compares with, resolved once it is checked; None without
             ``match``.
     """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
 
 from hydra import compose
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -15,7 +14,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from triptych.config.composition import RunConfig, compose_unchecked, separate_hydra, with_reference
+from triptych.config.composition import RunConfig, compose_unchecked, separate_hydra, with_reference, without_hydra
 from triptych.config.quoting import quoted
 
 
@@ -77,7 +76,7 @@ class _Composer:
         key = tuple(options)
         if key not in self._known:
             config = compose("train", overrides=list(options), return_hydra_config=True)
-            choices: Any = OmegaConf.to_container(config.hydra.runtime.choices)
+            choices = without_hydra(config)[1]
             with open_dict(config):
                 del config["hydra"]
             self._known[key] = config, choices

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from omegaconf import DictConfig
@@ -182,9 +183,8 @@ def _estimate(
     parameters = found.parameters
     shared = trunk_steps(config, steps)
     trunk = config_hash(config, found.fingerprint, reference=reference, leaving_out=BUDGET) if shared else None
-    estimate = Estimate(
-        overrides=(),
-        training="",
+    estimate = partial(
+        Estimate,
         device=name,
         peak=peak,
         parameters=parameters,
@@ -193,7 +193,6 @@ def _estimate(
         flops=flops,
         memory=training_memory(parameters, by_text or found.gpu_activations),
         disk=_checkpoint_bytes(config, parameters, with_trunk=shared > 0),
-        averaged=0,
         seconds=seconds,
         measured=speed is not None,
         trunk=trunk,
@@ -203,11 +202,9 @@ def _estimate(
         devices=first.processes,
         share_of_gpu=shares is not None,
         validation_seconds=found.validation_seconds(config, steps, flops / seconds, search_rate),
-        translation_seconds=0.0,
     )
     return [
-        replace(
-            estimate,
+        estimate(
             overrides=tuple(display_overrides(arm.overrides)),
             training=_training_hash(arm, found.fingerprint, SCORING if arm.processes == 1 else ()),
             averaged=4 * parameters * (arm.config.checkpoint.average > 1),
