@@ -59,9 +59,10 @@ def training(found: dict[str, Any]) -> list[str]:
         "",
         f"Figures: medians of {turns} turns or more of at least {found['seconds']:g} seconds; what is compared took "
         "turns, in processes that stay warm. The ratio is of target tokens a second: the geometric mean of the turns' "
-        "ratios, with its 95% interval from a bootstrap over turns. The turns ended when all intervals were within "
-        f"{SETTLED:.0%} of their ratios, or when there had been enough. The peak rate is the best that any of these "
-        f"processes measured for products of 1024 x 1024 matrices, {shown} GFLOP/s: the machine's speed varies.",
+        "ratios, with its 95% interval from a bootstrap over turns. The turns ended when the intervals of all ratios "
+        f"to JoeyNMT's speed were within {SETTLED:.0%} of them, or when there had been enough. The peak rate is the "
+        "best that any of these processes measured for products of 1024 x 1024 matrices, "
+        f"{shown} GFLOP/s: the machine's speed varies.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
         *_lm4mt(models, readings),
@@ -120,7 +121,11 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "",
         f"Figures: medians of {len(readings[first])} turns, after one as warm-up; a ratio is the geometric mean of the "
         "turns' ratios, with its 95% interval. A turn is a pass over the text, for JoeyNMT a batch."
-        + (" The turns ended by the same rule as those of training." if "most_turns" in found else ""),
+        + (
+            f" The turns ended when all intervals were within {SETTLED:.0%}, or when there had been enough."
+            if "most_turns" in found
+            else ""
+        ),
         "",
         *table(["decoder", "sentences/s", f"{first}'s rate / this rate"], rows),
     ]

@@ -96,10 +96,7 @@ def show(command: str, arguments: Sequence[str]) -> int:
 def run_command(command: str, arguments: Sequence[str], function: Callable[[DictConfig], None]) -> int:
     """Call the function of a command on a run, once, or with ``-m`` once for each combination of values.
 
-    With ``-m``, a combination that fails is named, and the others follow.
-
-    Returns:
-        The exit status.
+    With ``-m``, a combination that fails is named, and the others follow. Returns the exit status.
     """
     if shows_only(arguments):
         return show(command, arguments)

@@ -19,7 +19,7 @@ from triptych.runs import speeds
 from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides
 from triptych.sweeps.jobs import expected_jobs
 from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
-from triptych.sweeps.planned import SEARCHING, ForecastCache, plan_training
+from triptych.sweeps.planned import SEARCHING, ForecastCache, PlannedTraining, plan_training
 from triptych.sweeps.sweep import refuse_mistakes
 from triptych.training.devices import device_of
 from triptych.training.trunk import trunk_steps
@@ -115,19 +115,19 @@ def forecast_arms(
     run_configs = refuse_mistakes(arms)
     jobs = 1 if device or pairs is not None or len(arms) == 1 else expected_jobs(config, run_configs)
     trainings: dict[str, list[int]] = {}
-    for place, run_config in enumerate(run_configs):
+    for index, run_config in enumerate(run_configs):
         text = str(run_config.config.data)  # as it is configured: nothing has been read
         with _naming(run_config, alone=len(arms) == 1):
-            trainings.setdefault(_training_hash(run_config, text, SCORING), []).append(place)
+            trainings.setdefault(_training_hash(run_config, text, SCORING), []).append(index)
     known = ForecastCache()
     estimates: dict[int, Estimate] = {}
     with threads_of_arms(jobs):
-        for places in trainings.values():
-            same = [run_configs[place] for place in places]
+        for indices in trainings.values():
+            same = [run_configs[index] for index in indices]
             with _naming(same[0], alone=len(arms) == 1):
                 estimated = _estimate(same, device, measure, known, pairs)
-            estimates |= dict(zip(places, estimated, strict=True))
-    return [replace(estimates[place], jobs=jobs) for place in range(len(arms))]
+            estimates |= dict(zip(indices, estimated, strict=True))
+    return [replace(estimates[index], jobs=jobs) for index in range(len(arms))]
 
 
 @contextmanager
@@ -170,10 +170,7 @@ def _estimate(
     found = plan_training(config, reference, pairs, known)
     steps = found.steps(config)
     tokens, flops = found.consumption(steps)
-    with kernels.use(config.strategy.kernels):
-        parts = found.parts
-        by_text = None if parts is None or not of_cpu else activation_bytes(parts, config.batch.tokens)
-        speed = measured_speed(config, parts, measure) if measure and parts is not None else None
+    activations, speed = _measurements(config, found, measure, of_cpu=of_cpu)
     speed = speed or speeds.known(config, found.fingerprint, name)
     peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
     shares = found.model.gpu_shares if config.strategy.precision == "bf16-mixed" and not of_cpu else None
@@ -191,7 +188,7 @@ def _estimate(
         steps=steps,
         tokens=tokens,
         flops=flops,
-        memory=training_memory(parameters, by_text or found.gpu_activations),
+        memory=training_memory(parameters, activations),
         disk=_checkpoint_bytes(config, parameters, with_trunk=shared > 0),
         seconds=seconds,
         measured=speed is not None,
@@ -212,6 +209,17 @@ def _estimate(
         )
         for arm in arms
     ]
+
+
+def _measurements(
+    config: DictConfig, found: PlannedTraining, measure: int | None, *, of_cpu: bool
+) -> tuple[int, float | None]:
+    """Return the bytes of a training's activations, and its tokens a second if they are to be measured."""
+    if found.parts is None:
+        return found.gpu_activations, None
+    with kernels.use(config.strategy.kernels):
+        activations = activation_bytes(found.parts, config.batch.tokens) if of_cpu else found.gpu_activations
+        return activations, measured_speed(config, found.parts, measure) if measure else None
 
 
 def _training_hash(arm: RunConfig, text: str, leaving_out: Sequence[str]) -> str:

@@ -1,11 +1,13 @@
-"""JoeyNMT gets every weight of ours under its own name."""
+"""JoeyNMT gets every weight of ours under its own name, and what it wrote is read once."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import torch
 from hydra.utils import instantiate
 
-from benchmarks.joeynmt import renamed
+from benchmarks.joeynmt import JoeyNMT, renamed
 from benchmarks.ours import ARMS, COMMON
 from triptych.config.composition import compose_run
 from triptych.contract.vocabulary import Vocabulary
@@ -24,3 +26,11 @@ def test_every_weight_has_one_name() -> None:
     assert given == sum(parameter.numel() for parameter in model.parameters())
     layers = {name.split(".")[2] for name in theirs if ".layers." in name}
     assert layers == {"0", "1"}
+
+
+def test_a_text_that_was_translated_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "out.test").write_text("un\n\ntrois\n" * 2)
+    peer = JoeyNMT.__new__(JoeyNMT)  # without an environment of its own
+    peer.work = tmp_path
+    assert peer.translations() == ["un", "", "trois"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
+from benchmarks.cpu import settled
 from benchmarks.paced import Turn, Worker, take_turns
 from benchmarks.quality import page, seconds_to
 from benchmarks.ratios import ratio
@@ -78,15 +79,25 @@ def test_turns_end_as_soon_as_they_are_settled() -> None:
 
 def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says() -> None:
     random = np.random.default_rng(0)
-    covered = 0
-    for _ in range(200):
-        theirs = random.lognormal(0, 0.3, 20)
-        found = ratio(2 * theirs * random.lognormal(0, 0.05, 20), theirs)
+    covered, trials = 0, 1000
+    for _ in range(trials):
+        theirs = random.lognormal(0, 0.3, 10)
+        found = ratio(2 * theirs * random.lognormal(0, 0.05, 10), theirs)
         covered += found.low <= 2 <= found.high
-    assert 0.87 <= covered / 200 <= 0.98
+    assert 0.93 <= covered / trials <= 0.97  # plain percentiles of ten turns cover it 90 times in 100
     assert ratio([2.0, 4.0], [1.0, 2.0]) == (2.0, 2.0, 2.0)
     assert ratio([2.0, 4.0], [1.0, 2.0]).is_settled
     assert not ratio([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).is_settled
+
+
+def test_turns_are_settled_when_every_ratio_to_the_base_is_known() -> None:
+    def at(*speeds: float) -> list[dict[str, float]]:
+        return [{"tokens": speed} for speed in speeds]
+
+    base, same, noisy = at(10, 11, 12), at(20, 22, 24), at(10, 30, 12)
+    are_narrow = settled("base", "tokens")
+    assert are_narrow({"base": base, "same": same})
+    assert not are_narrow({"base": base, "same": same, "noisy": noisy})
 
 
 def test_time_to_a_bleu_is_found_between_two_validations() -> None:
