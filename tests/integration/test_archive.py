@@ -144,6 +144,7 @@ def test_every_run_of_an_archive_leads_to_its_line(archive: Path) -> None:
         assert str(archive.parent) not in path.read_text()
 
 
+@pytest.mark.slow
 def test_runs_are_added_to_an_archive(sweep: Path, archive: Path) -> None:
     """As those that were trained later, or elsewhere; the archive is that of all runs kept at once."""
     once = {name: (archive / name).read_bytes() for name in files_in(archive)}

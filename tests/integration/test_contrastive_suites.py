@@ -60,6 +60,7 @@ def test_the_report_has_them_and_the_exact_match(run: triptych.Run) -> None:
     assert sum(one["words"] for one in ranges) == len(words_of(references))
 
 
+@pytest.mark.slow
 def test_another_number_of_items_shares_the_training(run: triptych.Run) -> None:
     place = [f"cache={run.folder.parents[1] / 'cache'}", f"output={run.folder.parent}"]
     again = triptych.train(*TINY, *place, "name=more", "suite_items=6", "metric=[bleu]")

@@ -55,6 +55,7 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_training_goes_on_from_the_state_before_a_damaged_one(interrupted: Path, tmp_path: Path) -> None:
     shutil.copytree(interrupted / "cut", tmp_path / "cut")
     shutil.copytree(interrupted / "cache", tmp_path / "cache")

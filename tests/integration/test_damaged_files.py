@@ -70,6 +70,7 @@ def test_a_run_that_cannot_be_written_is_scored_all_the_same(finished: Path, mon
     assert "BLEU" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_of_the_cache_is_named_and_made_again(finished: Path, tmp_path: Path) -> None:
     for number, pattern in enumerate(("cache/stores/*/train.src.ids", "cache/tokenizers/*/joint.model")):
         place = tmp_path / str(number)

@@ -246,7 +246,7 @@ def losses(folder: Path) -> dict[int, float]:
     [
         (signal.SIGKILL, ["tokenizer.bpe_dropout=0.1"]),
         pytest.param(signal.SIGINT, [], marks=pytest.mark.slow),
-        (signal.SIGTERM, ["strategy.workers=2", "tokenizer.bpe_dropout=0.1"]),
+        pytest.param(signal.SIGTERM, ["strategy.workers=2", "tokenizer.bpe_dropout=0.1"], marks=pytest.mark.slow),
     ],
     ids=["kill", "ctrl-c", "term"],
 )

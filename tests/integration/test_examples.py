@@ -27,6 +27,7 @@ def test_scripts_are_short(script: Path) -> None:
         assert len(script.read_text(encoding="utf-8").splitlines()) <= 40
 
 
+@pytest.mark.slow
 def test_train_and_translate(tmp_path: Path) -> None:
     output = example("train_and_translate.py", tmp_path)
     assert "translation:" in output

@@ -45,7 +45,9 @@ ARMS = [["model=rnn_luong"], ["model=transformer"], ["model=lm4mt", "loss=decaye
 SMOKE = ["scale=smoke", "data.train=300", "tokenizer=char", "budget.steps=6", "validation.every=6"]
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm[0])
+@pytest.mark.parametrize(
+    "arm", [*(pytest.param(arm, marks=pytest.mark.slow) for arm in ARMS[:2]), ARMS[2]], ids=lambda arm: arm[0]
+)
 def test_what_is_said_is_what_is_trained(arm: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [*SMOKE, *arm, f"cache={tmp_path / 'cache'}"]
     before = forecast_arms(command)[0]
@@ -138,6 +140,7 @@ def test_without_text(tmp_path: Path) -> None:
     assert "assume 11.2% to 27.3% of a peak of 989 TFLOP/s, as models of these kinds reached on an H200." in lines
 
 
+@pytest.mark.slow
 def test_assumed_text_is_counted_as_text_is(tmp_path: Path) -> None:
     """A sample of the pairs stands for all."""
     command = ["scale=paper", "budget={epochs: 2, tokens: null}", f"cache={tmp_path}"]
@@ -237,6 +240,7 @@ def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:
     assert known == {"H100 PCIe": 3.0, "NVIDIA H100 MIG 1g.10gb": 1.0, "A100": None}
 
 
+@pytest.mark.slow
 def test_times_are_for_the_threads_of_arms_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three threads each of six cores: the speed of a sweep side by side is found, and that of other threads is not."""
     monkeypatch.setattr("triptych.sweeps.forecast.available_cores", lambda: 6)

@@ -189,6 +189,7 @@ def test_text_is_fetched_from_where_the_user_trusts(tiny_run: Path, tmp_path: Pa
     assert "data.url" not in triptych(*words, "trust=file:///nowhere", cwd=tmp_path).stderr
 
 
+@pytest.mark.slow
 def test_modules_that_lie_in_the_current_folder_are_not_run(tmp_path: Path) -> None:
     """An unpacked download had only to hold a torch.py."""
     for module in ("torch", "pandas", "random", "hydra", "sentencepiece"):

@@ -116,7 +116,7 @@ def fuzz(name: str, examples: int, seconds: float, *more: str) -> int:
 
 @pytest.mark.parametrize("name", FUZZED)
 def test_a_few_files(name: str) -> None:
-    short = ["search.max_length_ratio=0.2"] if name == "translate" else []  # a fifth of the decoding
+    short = ["search.max_length_ratio=0.02"] if name == "translate" else []  # decoding takes most of the time
     assert fuzz(name, 3, SECONDS, *short) == 3
 
 

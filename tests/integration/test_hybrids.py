@@ -16,8 +16,8 @@ from triptych.runs.run import load
     ("encoder", "decoder", "names"),
     [
         ("rnn", "transformer", ["decoder", "cross"]),
-        ("transformer", "rnn", ["encoder", "cross"]),
-        ("convs2s", "rnn", ["cross"]),
+        pytest.param("transformer", "rnn", ["encoder", "cross"], marks=pytest.mark.slow),
+        pytest.param("convs2s", "rnn", ["cross"], marks=pytest.mark.slow),
     ],
 )
 def test_a_hybrid_is_trained_and_translates(
@@ -35,6 +35,7 @@ def test_a_hybrid_is_trained_and_translates(
     assert [one.name for one in trained.model.attention_maps(random_batch([(3, 4)]))] == names
 
 
+@pytest.mark.slow
 def test_a_matched_hybrid_is_loaded_with_its_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(

@@ -50,6 +50,7 @@ def test_it_begins_with_the_weights_of_the_other_run(place: Path, source: tripty
     assert "init" not in source.result
 
 
+@pytest.mark.slow
 def test_the_identity_is_that_of_the_training_wherever_it_lies(place: Path, source: triptych.Run) -> None:
     tuned = fine_tune(place, source.folder, "name=identified", "seed=3")
     moved = place / "elsewhere" / "copied"
@@ -61,6 +62,7 @@ def test_the_identity_is_that_of_the_training_wherever_it_lies(place: Path, sour
     assert read_record(again.files).training_hash != read_record(tuned.files).training_hash
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_one_sentence(place: Path, source: triptych.Run) -> None:
     for overrides, words in (
         (["init=nowhere"], "init=nowhere is no run folder"),

@@ -31,14 +31,29 @@ def preset(architecture: str, size: str) -> str:
     return "rnn_gnmt" if (architecture, size) == ("rnn", "base") else f"{architecture}_{size}"
 
 
-@pytest.mark.parametrize(
-    "size", ["tiny", *(pytest.param(size, marks=pytest.mark.slow) for size in ("base", "article"))]
+MATCHES = list(
+    itertools.product(
+        itertools.permutations(ARCHITECTURES, 2),
+        [("parameters", "translation"), ("flops", "translation"), ("flops", "joint"), ("flops", "decayed")],
+        ["tiny", "base", "article"],
+    )
 )
+QUICK = [
+    (("rnn", "transformer"), ("parameters", "translation"), "tiny"),
+    (("transformer", "lm4mt"), ("parameters", "translation"), "tiny"),
+    (("lm4mt", "rnn"), ("flops", "translation"), "tiny"),
+    (("lm4mt", "transformer"), ("flops", "decayed"), "tiny"),
+]
+"""Those for `make test`."""
+
+
 @pytest.mark.parametrize(
-    ("by", "loss"), [("parameters", "translation"), ("flops", "translation"), ("flops", "joint"), ("flops", "decayed")]
+    ("pair", "equal", "size"),
+    [pytest.param(*match, marks=[] if match in QUICK else pytest.mark.slow) for match in MATCHES],
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
 )
-@pytest.mark.parametrize(("arm", "reference"), itertools.permutations(ARCHITECTURES, 2))
-def test_within_two_percent(arm: str, reference: str, by: str, loss: str, size: str) -> None:
+def test_within_two_percent(pair: tuple[str, str], equal: tuple[str, str], size: str) -> None:
+    (arm, reference), (by, loss) = pair, equal
     check_match(preset(arm, size), preset(reference, size), by, loss, pieces(PIECES[size]))
 
 
@@ -47,8 +62,8 @@ def test_within_two_percent(arm: str, reference: str, by: str, loss: str, size: 
     [
         ("convs2s_tiny", "transformer_tiny", "parameters"),
         ("convs2s_tiny", "rnn_tiny", "flops"),
-        ("transformer_tiny", "convs2s_tiny", "flops"),
-        ("convs2s_gehring2017", "transformer_base", "parameters"),
+        pytest.param("transformer_tiny", "convs2s_tiny", "flops", marks=pytest.mark.slow),
+        pytest.param("convs2s_gehring2017", "transformer_base", "parameters", marks=pytest.mark.slow),
     ],
 )
 def test_convolutions_within_two_percent(arm: str, reference: str, by: str) -> None:
@@ -56,7 +71,9 @@ def test_convolutions_within_two_percent(arm: str, reference: str, by: str) -> N
 
 
 @pytest.mark.parametrize("by", ["parameters", "flops"])
-@pytest.mark.parametrize("arm", ["rnn", "every_layer", "feed_forward"])
+@pytest.mark.parametrize(
+    "arm", ["rnn", *(pytest.param(arm, marks=pytest.mark.slow) for arm in ("every_layer", "feed_forward"))]
+)
 def test_both_halves_of_a_hybrid_are_matched_together(arm: str, by: str) -> None:
     run_config = compose_unchecked([f"match={by}", f"arm=concepts/{arm}", "scale=toy"])
     reference = run_config.reference_model

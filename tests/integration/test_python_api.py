@@ -111,6 +111,7 @@ def test_in_a_thread(place: list[str]) -> None:
     assert found[0].result["seed"] == 7
 
 
+@pytest.mark.slow
 def test_in_a_cell_of_a_notebook(place: list[str]) -> None:
     cell = "import triptych\nrun = triptych.train(*given)\nfound = triptych.sweep(*given, 'seed=1,8')\n"
     names: dict[str, object] = {"given": [*TINY, *place]}
@@ -133,6 +134,7 @@ def test_within_a_program_of_hydra(place: list[str], monkeypatch: pytest.MonkeyP
     assert found[-1] == ["run=mine", "~search"]
 
 
+@pytest.mark.slow
 def test_early_stopping_ends_a_training_for_good(place: list[str]) -> None:
     """A run that was stopped early and not scored is scored, and not trained on."""
     stop = [

@@ -154,6 +154,7 @@ def test_they_have_every_pair_of_options() -> None:
     assert set(wanted) <= set().union(*map(pairs_of, chosen()))
 
 
+@pytest.mark.slow
 def test_two_of_them(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not wrong(place, range(2), monkeypatch)[0]
 

@@ -143,6 +143,7 @@ def test_ctrl_c_while_a_sentence_is_translated() -> None:
         assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_name_that_leads_here_is_refused() -> None:
     with serving("run=demo:transformer") as (address, _):
         assert httpx.get(f"{address}api/runs").status_code == 200

@@ -18,14 +18,26 @@ MODELS["transformer"] += ["model.activation=gelu"]
 MODELS["lm4mt"] += ["model.activation=gelu"]
 MODELS["hybrid of recurrent_blocks"] += ["model.encoder.activation=gelu", "model.decoder.activation=gelu"]
 
-QUICK = "lm4mt"
-"""The one for `make test`."""
+# Adam divides by the root of the second moment: with a small eps, rounding grows where gradients are small.
+SETTINGS = [*CPUS, "batch.accumulate=2", "optimizer.optimizer.eps=1e-2"]
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == QUICK else pytest.mark.slow) for n in MODELS])
+def test_when_interrupted_it_trains_as_copies_do(tmp_path: Path) -> None:
+    settings = [*SETTINGS, *MODELS["lm4mt"], "budget.steps=16", "validation.every=8"]
+    train(tmp_path / "copies", "strategy=ddp", *settings)
+    train_and_terminate(tmp_path / "stopped", "strategy=fsdp", *settings, after=6)
+    train(tmp_path / "stopped", "strategy=fsdp", *settings)
+
+    assert stream(tmp_path / "copies") == stream(tmp_path / "stopped")
+    copies, stopped = (weights(tmp_path / folder) for folder in ("copies", "stopped"))
+    torch.testing.assert_close(stopped, copies, rtol=1e-5, atol=1e-6)
+    assert sum("validation/bleu" in line for line in log(tmp_path / "stopped")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
 def test_it_trains_as_copies_do_and_goes_on_exactly(name: str, tmp_path: Path) -> None:
-    # Adam divides by the root of the second moment: with a small eps, rounding grows where gradients are small.
-    settings = [*CPUS, *MODELS[name], "batch.accumulate=2", "optimizer.optimizer.eps=1e-2"]
+    settings = [*SETTINGS, *MODELS[name]]
     train(tmp_path / "copies", "strategy=ddp", *settings)
     train(tmp_path / "shards", "strategy=fsdp", *settings)
     train_and_terminate(tmp_path / "stopped", "strategy=fsdp", *settings, after=6)

@@ -71,7 +71,9 @@ def test_it_ends_and_the_same_command_completes_it(
         assert results(folder) == results(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("phase", ["data.store.prepare", "training.scoring.evaluate_split"])
+@pytest.mark.parametrize(
+    "phase", [pytest.param("data.store.prepare", marks=pytest.mark.slow), "training.scoring.evaluate_split"]
+)
 def test_ctrl_c_before_and_after_training_loses_nothing(
     phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ def whole(home: Path) -> dict[str, Any]:
     return figures(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("whole")
 def test_seeds_of_a_sweep_are_one_row(home: Path) -> None:
     done = triptych("report", str(home / "whole" / "runs"), cwd=home)
@@ -115,6 +116,7 @@ def test_seeds_of_a_sweep_are_one_row(home: Path) -> None:
     assert rows == [("rnn_luong", "2"), ("transformer", "2"), ("lm4mt", "2")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("whole")
 def test_sweeps_do_not_mix(home: Path) -> None:
     done = triptych("train", "-m", "experiment=schedule", *TINY, "output=whole/runs", cwd=home)
@@ -141,6 +143,7 @@ def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("runs/arms/*"))
 
 
+@pytest.mark.slow
 def test_a_failure_before_the_beginning_is_told_but_of_a_finished_arm(home: Path) -> None:
     folder = place(home, "held")
     again = ["scale=smoke", "data=text", "data.dir=/no/where", "data.train=train", "data.src=en", "data.tgt=fr"]
@@ -163,6 +166,7 @@ def test_a_sweep_into_a_run_is_refused(home: Path) -> None:
     assert "output=runs/mine is a run's own folder; give the sweep another one." in done.stderr
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_has_left_is_removed(home: Path) -> None:
     folder = place(home, "left")
     command = ["train", *TINY, "budget.steps=3"]
@@ -309,6 +313,7 @@ def test_weights_that_are_shared_are_trained_once(home: Path) -> None:
     assert one in figures(folder).values()
 
 
+@pytest.mark.slow
 def test_weights_are_shared_though_their_own_arm_could_not_be_scored(home: Path) -> None:
     folder = place(home, "unscored")
     assert triptych("train", *TINY, cwd=folder).returncode == 0
@@ -321,6 +326,7 @@ def test_weights_are_shared_though_their_own_arm_could_not_be_scored(home: Path)
     assert result.exists()
 
 
+@pytest.mark.slow
 def test_what_match_solves_for_is_trained_and_shared(home: Path) -> None:
     folder = place(home, "match")
     done = triptych("train", "-m", *TINY, "match=parameters", "model=rnn_luong", "search.beam_size=1,2", cwd=folder)
@@ -394,6 +400,7 @@ def test_an_arm_that_kills_its_process_comes_last(home: Path) -> None:
     assert {(arm.status, arm.cut_off) for arm in sweeps.read_arms(folder / "runs")} == {("finished", 0)}
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_stopped_says_how_it_goes_on(home: Path) -> None:
     folder = place(home, "stopped")
     process = start(folder, "model=transformer,lm4mt", "budget.steps=3000", "jobs=2")

@@ -59,7 +59,7 @@ def test_a_tuned_run_translates_with_what_it_chose(runs: list[triptych.Run]) -> 
     assert anew["length_penalty_tuned"] == scores["length_penalty_tuned"]
 
 
-@pytest.mark.parametrize("without", ["data.test=[]", "test=false"])
+@pytest.mark.parametrize("without", ["data.test=[]", pytest.param("test=false", marks=pytest.mark.slow)])
 def test_a_run_without_test_sets_translates_with_what_it_chose(
     without: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def test_the_arms_of_a_sweep_are_one_group(sweep: list[tuple[Path, list[Record]]
     ]
 
 
+@pytest.mark.slow
 def test_an_arm_with_the_weights_of_another_is_on_the_dashboard(sweep: list[tuple[Path, list[Record]]]) -> None:
     (trained, _), (_, records) = sweep
     assert configured(records)["weights_of"] == trained.parents[2].name

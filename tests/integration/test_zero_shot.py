@@ -114,6 +114,7 @@ def test_training_refuses(
     assert not list((tmp_path / "runs").glob("[!.]*"))
 
 
+@pytest.mark.slow
 def test_positions_must_hold_the_longest_translation_of_a_translation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,6 +37,7 @@ def test_other_gpus_are_measured(monkeypatch: pytest.MonkeyPatch, name: str) -> 
     assert peaks.peak_flops("cuda:1") == (1.0, "torch.bfloat16 on cuda:1")
 
 
+@pytest.mark.slow
 def test_a_cpu_is_measured() -> None:
     peak, source = peaks.peak_flops("cpu")
     assert 1e8 < peak < 1e15

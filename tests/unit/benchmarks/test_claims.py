@@ -55,6 +55,7 @@ def train(home: Path, arm: str, losses: Sequence[float], **node: object) -> None
         change(run, "validation", "loss", to=loss)
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_script_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     """And every claim has its source and its study."""
     found = {study: claims.read_lines(study) for study in claims.studies()}

@@ -52,6 +52,7 @@ def test_a_full_device_is_named_once(command: str, unbuffered: str, folder: Path
     assert ended(f"{command} > /dev/full", folder, PYTHONUNBUFFERED=unbuffered) == (2, FULL)
 
 
+@pytest.mark.slow
 def test_what_argparse_prints_is_flushed_too(folder: Path) -> None:
     assert ended("$T report --help > /dev/full", folder) == (2, FULL)
 

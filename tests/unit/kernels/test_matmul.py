@@ -75,7 +75,7 @@ def test_a_processor_that_would_round(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("as_if_it_paid")
-@pytest.mark.parametrize("compiled", ["null", "true"])
+@pytest.mark.parametrize("compiled", ["null", pytest.param("true", marks=pytest.mark.slow)])
 def test_training_has_them_and_decoding_has_not(compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from triptych.decoding import search
 

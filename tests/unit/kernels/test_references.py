@@ -415,7 +415,8 @@ def test_losses_of_50_steps_are_those_of_the_reference(architecture: str) -> Non
     torch.testing.assert_close(fast, plain, rtol=1e-5, atol=0)
 
 
-@pytest.mark.parametrize("model", [pytest.param("transformer", marks=pytest.mark.slow), "rnn_luong"])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["transformer", "rnn_luong"])
 def test_a_run_takes_the_choice_of_its_strategy(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In training, validation and search, and a later run of the process has its own."""
     from triptych.commands import cli

@@ -129,6 +129,7 @@ def test_other_models_keep_their_heads_and_an_error_leaves_nothing_behind() -> N
 
 
 @torch.no_grad()
+@pytest.mark.slow
 def test_what_is_compiled_loses_its_heads_too() -> None:
     model = build_model("model=transformer")
     masks = {"encoder": {0: torch.tensor([1.0, 0, 1, 1])}}

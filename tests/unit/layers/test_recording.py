@@ -79,6 +79,7 @@ def test_an_error_inside_leaves_nothing_behind() -> None:
     assert not any(weights.values())
 
 
+@pytest.mark.slow
 def test_what_is_compiled_is_recorded_too() -> None:
     model = build_model("model=transformer")
     with record_attention(model) as expected:

@@ -103,6 +103,7 @@ def test_a_verdict_that_flips(tmp_path: Path) -> None:
     assert TITLE in [each.title for each in made.main_tables]
 
 
+@pytest.mark.slow
 def test_seconds_come_from_speeds_that_were_measured_alone(tmp_path: Path) -> None:
     """The dear arm trains at a quarter of the speed, so it has done a quarter when the cheap one ends."""
     root = tmp_path / "runs"

@@ -44,6 +44,7 @@ def lines(made: Report, title: str) -> dict[str, list[str]]:
     return {label: cells for label, *cells in table.cells.values.tolist()}
 
 
+@pytest.mark.slow
 def test_the_tables_of_a_study_of_scaling(made: Report) -> None:
     assert scaling_of(made.analysis) is not None
     budgets = lines(made, "Scaling")

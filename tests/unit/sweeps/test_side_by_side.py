@@ -215,6 +215,7 @@ def test_the_sweep_says_how_far_it_is(tmp_path: Path, messages: pytest.LogCaptur
     assert said == [f"sweep: {done} of 3 arms done, less than a minute left" for done in (1, 2)]
 
 
+@pytest.mark.slow
 def test_an_arm_stops_when_the_process_of_its_sweep_dies(tmp_path: Path) -> None:
     log = tmp_path / "log"
     script = tmp_path / "script.py"  # no guard by __name__: its arms must not run it again
