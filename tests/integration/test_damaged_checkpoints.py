@@ -77,6 +77,7 @@ def test_training_goes_on_from_the_state_before_a_damaged_one(interrupted: Path,
     assert not last.with_name("previous.ckpt").exists(), "a finished run needs no state to go on from"
 
 
+@pytest.mark.slow
 def test_two_damaged_states_are_refused(interrupted: Path, tmp_path: Path) -> None:
     shutil.copytree(interrupted / "cut", tmp_path / "cut")
     for path in (tmp_path / "cut" / "run" / "checkpoints").glob("*.ckpt"):
@@ -86,6 +87,7 @@ def test_two_damaged_states_are_refused(interrupted: Path, tmp_path: Path) -> No
     assert "last.ckpt is damaged; delete " in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_damaged_weights_do_not_translate(interrupted: Path, tmp_path: Path) -> None:
     shutil.copytree(interrupted / "whole", tmp_path / "whole")
     best = tmp_path / "whole" / "run" / "checkpoints" / "best.ckpt"

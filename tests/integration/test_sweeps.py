@@ -218,6 +218,7 @@ def test_of_two_starts_each_arm_is_trained_once(home: Path, whole: dict[str, Any
     assert figures(folder).items() <= whole.items()
 
 
+@pytest.mark.slow
 def test_arms_side_by_side(home: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each in a process of its own: as if one had run after the other."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
@@ -290,6 +291,7 @@ def test_a_failed_arm_is_named_and_tried_again(home: Path) -> None:
     assert [arm.status for arm in sweeps.read_arms(folder / "runs")] == ["failed", "finished", "finished"]
 
 
+@pytest.mark.slow
 def test_weights_that_are_shared_are_trained_once(home: Path) -> None:
     folder = place(home, "shared")
     often = [*TINY, "validation.every=2", "checkpoint.keep=3"]

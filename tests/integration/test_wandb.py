@@ -13,23 +13,26 @@ from offline_wandb import Record, configured, environment, history, read_back
 from triptych.training import loggers
 
 
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[Record]]]:
-    """Two arms, of which one is scored with the weights of the other."""
-    folder = tmp_path_factory.mktemp("wandb")
+def train(folder: Path, *arguments: str) -> list[tuple[Path, list[Record]]]:
+    """The file of each run, and what it holds."""
     variables = {name: value for name, value in environment(folder).items() if name != "WANDB_MODE"}
-    arguments = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
-    told = ["logger=wandb", "log_every=1", *arguments, "search.beam_size=1,2"]
-    done = triptych_process("train", "-m", *told, cwd=folder, env=variables)
+    small = ["scale=smoke", "cache=cache", "model=lm4mt", "loss=decayed", "budget.steps=6", "validation.every=3"]
+    done = triptych_process("train", "logger=wandb", "log_every=1", *small, *arguments, cwd=folder, env=variables)
     assert done.returncode == 0, done.stderr
     paths = sorted((folder / "runs").glob("*/wandb/offline-run-*/*.wandb"))
     return [(path, read_back(path, variables)) for path in paths]
 
 
-@pytest.fixture
-def logged(sweep: list[tuple[Path, list[Record]]]) -> tuple[Path, list[Record]]:
-    """The arm that was trained."""
-    return sweep[0]
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Record]]:
+    (run,) = train(tmp_path_factory.mktemp("run"))
+    return run
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[Record]]]:
+    """Two arms, of which one is scored with the weights of the other."""
+    return train(tmp_path_factory.mktemp("sweep"), "-m", "search.beam_size=1,2")
 
 
 @pytest.mark.slow

@@ -33,13 +33,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _train(overrides: list[str]) -> None:
+    run_config = compose_run(overrides)  # first, as the imports take seconds and most mistakes are found without them
     from triptych.commands.console import show_messages
     from triptych.runs.result_file import read_result
     from triptych.training.distributed import is_rank_zero
     from triptych.training.run import train_run
     from triptych.training.starter import end_rank
 
-    run_config = compose_run(overrides)
     show_messages()
     if run_config.processes == 1:  # of several, each would find the others busy
         choose_threads()

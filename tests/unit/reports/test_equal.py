@@ -157,6 +157,7 @@ def test_models_of_other_sizes_are_not_compared_at_equal_parameters(tmp_path: Pa
     assert line["equal tokens, FLOPs"].startswith("better")
 
 
+@pytest.mark.slow
 def test_other_arms_stand_in(tmp_path: Path) -> None:
     other = {"claim": "Few heads hurt", "arm": "A1", "expect": "worse"}
     stand_ins = {"as published": {"B1": "B2", "A1": "A2"}}

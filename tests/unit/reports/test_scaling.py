@@ -73,6 +73,7 @@ def test_the_tables_of_a_study_of_scaling(made: Report) -> None:
     assert not any("Not converged" in note for note in made.main_tables[0].all_notes)
 
 
+@pytest.mark.slow
 def test_the_figure_of_a_study_of_scaling(made: Report) -> None:
     title, figure = made.figures[0]
     assert title == "Loss by training FLOPs"
