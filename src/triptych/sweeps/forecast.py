@@ -16,8 +16,8 @@ from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig, arms_of
 from triptych.errors import UserError
 from triptych.runs import speeds
-from triptych.runs.identity import BUDGET, SCORING, config_hash, display_overrides
-from triptych.sweeps.jobs import expected_jobs
+from triptych.runs.identity import BUDGET, SCORING, display_overrides
+from triptych.sweeps.jobs import expected_jobs, training_of
 from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
 from triptych.sweeps.planned import SEARCHING, ForecastCache, PlannedTraining, plan_training
 from triptych.sweeps.sweep import refuse_mistakes
@@ -118,7 +118,7 @@ def forecast_arms(
     for index, run_config in enumerate(run_configs):
         text = str(run_config.config.data)  # as it is configured: nothing has been read
         with _naming(run_config, alone=len(arms) == 1):
-            trainings.setdefault(_training_hash(run_config, text, SCORING), []).append(index)
+            trainings.setdefault(training_of(run_config, text=text, with_devices=True), []).append(index)
     known = ForecastCache()
     estimates: dict[int, Estimate] = {}
     with threads_of_arms(jobs):
@@ -179,7 +179,7 @@ def _estimate(
     search_rate = shares.search * peak if shares else SEARCHING * flops / seconds / first.processes
     parameters = found.parameters
     shared = trunk_steps(config, steps)
-    trunk = config_hash(config, found.fingerprint, reference=reference, leaving_out=BUDGET) if shared else None
+    trunk = training_of(first, BUDGET, text=found.fingerprint) if shared else None
     estimate = partial(
         Estimate,
         device=name,
@@ -203,7 +203,7 @@ def _estimate(
     return [
         estimate(
             overrides=tuple(display_overrides(arm.overrides)),
-            training=_training_hash(arm, found.fingerprint, SCORING if arm.processes == 1 else ()),
+            training=training_of(arm, SCORING if arm.processes == 1 else (), text=found.fingerprint, with_devices=True),
             averaged=4 * parameters * (arm.config.checkpoint.average > 1),
             translation_seconds=found.translation_seconds(arm.config, search_rate),
         )
@@ -220,11 +220,6 @@ def _measurements(
     with kernels.use(config.strategy.kernels):
         activations = activation_bytes(found.parts, config.batch.tokens) if of_cpu else found.gpu_activations
         return activations, measured_speed(config, found.parts, measure) if measure else None
-
-
-def _training_hash(arm: RunConfig, text: str, leaving_out: Sequence[str]) -> str:
-    """Return what identifies an arm's training on its devices; arguments as of ``config_hash``."""
-    return config_hash(arm.config, text, reference=arm.reference_model, leaving_out=leaving_out, with_devices=True)
 
 
 def _checkpoint_bytes(config: DictConfig, parameters: int, *, with_trunk: bool) -> int:

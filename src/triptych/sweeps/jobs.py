@@ -121,9 +121,18 @@ def needs_of(run_configs: Sequence[RunConfig]) -> list[Needs | None]:
     return found
 
 
-def training_of(run_config: RunConfig, leaving_out: Sequence[str] = SCORING) -> str:
-    """Return a hash of an arm's training, for comparisons within a sweep: the text is taken as it is configured."""
-    return config_hash(run_config.config, "", reference=run_config.reference_model, leaving_out=leaving_out)
+def training_of(
+    run_config: RunConfig, leaving_out: Sequence[str] = SCORING, *, text: str = "", with_devices: bool = False
+) -> str:
+    """Return a hash of an arm's training, for comparisons within a sweep.
+
+    Args:
+        run_config: of the arm.
+        leaving_out: as of ``config_hash``; ``with_devices`` likewise.
+        text: its fingerprint; without one, the text is taken as it is configured.
+    """
+    config, reference = run_config.config, run_config.reference_model
+    return config_hash(config, text, reference=reference, leaving_out=leaving_out, with_devices=with_devices)
 
 
 def _needs(run_config: RunConfig) -> Needs | None:

@@ -1,0 +1,94 @@
+"""Measure what validations, with their greedy translations, add to the time of a training on a CPU.
+
+    python -m benchmarks.validation_cost [--arms transformer,rnn_luong,lm4mt] [--turns 3] [--data FOLDER]
+
+Trains at the scale multi30k as it is, in single precision and, where the processor has instructions for it, in bf16.
+Prints and writes to benchmarks/results/validation_cost.json the seconds of all validations divided by the seconds of
+the updates, for each turn, and the median, which should be at most ``WANTED``. Nothing else may run on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.callbacks import Callback
+
+from benchmarks.long_run import PRECISIONS
+from triptych.accounting.peaks import device_name
+from triptych.runs.folder import write_json
+from triptych.runs.versions import versions
+
+RESULTS = Path(__file__).parent / "results" / "validation_cost.json"
+WANTED = 0.03
+"""Most seconds of validations for each second of updates."""
+
+
+class ValidationClock(Callback):
+    """Writes the seconds that validations and updates took to a file when the training ends."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.validations, self._began, self._paused = Path(path), 0.0, 0.0, 0.0
+
+    def on_train_start(self, *_: Any) -> None:
+        self._began = time.perf_counter()
+
+    def on_validation_start(self, *_: Any) -> None:
+        self._paused = time.perf_counter()
+
+    def on_validation_end(self, *_: Any) -> None:
+        self.validations += time.perf_counter() - self._paused
+
+    def on_train_end(self, *_: Any) -> None:
+        updates = time.perf_counter() - self._began - self.validations
+        self.path.write_text(json.dumps({"validations": self.validations, "updates": updates}))
+
+
+def seconds_of(arm: str, precision: str, *options: str) -> dict[str, float]:
+    """Train an arm in a folder that is removed, and return the seconds of its validations and of its updates.
+
+    Raises:
+        RuntimeError: it has failed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "seconds.json"
+        given = [f"model={arm}", "scale=multi30k", f"strategy.precision={precision}", "test=false", f"output={folder}"]
+        given += [
+            "+callbacks.clock._target_=benchmarks.validation_cost.ValidationClock",
+            f"+callbacks.clock.path={path}",
+        ]
+        command = [sys.executable, "-m", "triptych", "train", *given, *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+        return json.loads(path.read_text())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--arms", default="transformer,rnn_luong,lm4mt", help="models, by their names in conf/model")
+    parser.add_argument("--turns", type=int, default=3, help="trainings of each arm (3)")
+    parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
+    arguments = parser.parse_args()
+    if arguments.turns < 1:
+        parser.error(f"--turns {arguments.turns} must be at least 1")
+    options = [f"data.dir={arguments.data.resolve()}"] if arguments.data else []
+    found: dict[str, Any] = {"device": device_name("cpu"), "versions": versions(), "wanted": WANTED, "arms": {}}
+    for arm in arguments.arms.split(","):
+        for precision in PRECISIONS:
+            turns = [seconds_of(arm, precision, *options) for _ in range(arguments.turns)]
+            share = statistics.median(turn["validations"] / turn["updates"] for turn in turns)
+            found["arms"][f"{arm} {precision}"] = {"turns": turns, "share": share}
+            write_json(RESULTS, found)
+            print(f"{arm} {precision}: {share:.1%} of the time of its updates", flush=True)
+
+
+if __name__ == "__main__":
+    main()
