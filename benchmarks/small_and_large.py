@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "small-and-large.md"
 KEYS = (VALIDATION_LOSS, "bleu", "chrf")
 NAMES = {VALIDATION_LOSS: "validation nats", "bleu": "BLEU", "chrf": "chrF"}
 ONE_TRAINING = ("decoding",)
-"""Studies whose arms are searches of one trained model, and differ in no seed."""
+"""Studies whose arms are searches of one trained model: they differ in no seed, and their pairs are many and alike."""
 Orders = Mapping[tuple[str, str], bool]
 
 
@@ -67,8 +67,10 @@ def values_of(row: ArmRow, measure: Measure) -> list[float]:
 
 
 def read_studies() -> list[Measured]:
-    """Return the committed results of all studies that have test sets and several arms, at each scale."""
-    results = sorted((ROOT / "experiments").glob("*/results"))
+    """Return the committed results of all studies that have test sets and several trainings, at each scale."""
+    results = [
+        home for home in sorted((ROOT / "experiments").glob("*/results")) if home.parent.name not in ONE_TRAINING
+    ]
     found = [read_study(home.parent.name, home / scale) for home in results for scale in subfolders(home)]
     return [one for one in found if test_sets(runs_of(one.rows)) and len(one.rows) > 1]
 
@@ -169,8 +171,6 @@ def signal_lines(studies: Sequence[Measured]) -> list[list[str]]:
     """Return a line for each study: the signal to noise of each measure, and whose seeds the noise is of."""
     lines = []
     for found in studies:
-        if found.study in ONE_TRAINING:
-            continue
         own = any(len(values) > 1 for values in found.values("bleu").values())
         cells = []
         for key in KEYS:
@@ -210,7 +210,8 @@ def page(studies: Sequence[Measured]) -> str:
         "",
         *paragraph(
             "Studies at small scale are worth their cost only if they order arms as larger ones do. This page is "
-            "written by `python -m benchmarks.small_and_large` from committed results alone."
+            "written by `python -m benchmarks.small_and_large` from committed results alone. "
+            "[decoding](../experiments/decoding) is left out, since its arms share one training."
         ),
         *paragraph(answer(studies)),
         "## Decision accuracy",
@@ -240,8 +241,7 @@ def page(studies: Sequence[Measured]) -> str:
             "The standard deviation of the arms' means, divided by that of one seed around its arm's mean. If it is "
             "small, one training of each arm cannot rank the arms of a study. Intervals are at 95%, from the F "
             "distribution. A study with one seed borrows the noise of the studies of its scale with several, unless "
-            "their arms differ in it; whether its own seeds vary as much is not known. "
-            "[decoding](../experiments/decoding) is left out, since its arms share one training."
+            "their arms differ in it; whether its own seeds vary as much is not known."
         ),
         *table(["study", "scale", *(NAMES[key] for key in KEYS), "seeds of the noise"], signal_lines(studies)),
         *paragraph(
