@@ -14,16 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from lightning.pytorch.callbacks import Callback
 
+from benchmarks.setting import PRECISIONS
+from benchmarks.watched import train_watched
 from triptych.accounting.peaks import device_name
-from triptych.kernels.precision import has_bf16
 from triptych.runs.folder import write_json
 from triptych.runs.versions import versions
 
@@ -32,7 +30,6 @@ EVERY = 200
 """Updates between two readings."""
 WANTED = 1.1
 """Most times the memory of the first reading that a training may have at its end."""
-PRECISIONS = ("32-true", "bf16-mixed") if has_bf16() else ("32-true",)
 
 
 class ResidentMemory(Callback):
@@ -49,21 +46,14 @@ class ResidentMemory(Callback):
 
 
 def readings(arm: str, precision: str, updates: int, *options: str) -> list[int]:
-    """Train an arm in a folder that is removed, and return its readings.
+    """Train an arm, and return its readings.
 
     Raises:
         RuntimeError: it has failed.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "readings.json"
-        given = [f"model={arm}", "scale=multi30k_converged", "budget.epochs=null", f"budget.steps={updates}"]
-        given += [f"strategy.precision={precision}", "validation.bleu_every=1", "test=false", f"output={folder}"]
-        given += ["+callbacks.memory._target_=benchmarks.long_run.ResidentMemory", f"+callbacks.memory.path={path}"]
-        command = [sys.executable, "-m", "triptych", "train", *given, "checkpoint.average=1", *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
-        return json.loads(path.read_text())
+    given = [f"model={arm}", "scale=multi30k_converged", "budget.epochs=null", f"budget.steps={updates}"]
+    given += [f"strategy.precision={precision}", "validation.bleu_every=1", "checkpoint.average=1"]
+    return train_watched(ResidentMemory, "benchmarks.long_run", *given, *options)
 
 
 def main() -> None:

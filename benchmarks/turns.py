@@ -39,6 +39,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files (default: download them)")
     parser.add_argument("--cache", type=Path)
     arguments = parser.parse_args()
+    if arguments.turns < 2:
+        parser.error(f"--turns {arguments.turns} has no interval; give 2 or more")
     here, other = Path(__file__).resolve().parents[1], arguments.other.resolve()
     options = [f"data.dir={arguments.data.resolve()}"] if arguments.data else []
     options += [f"cache={arguments.cache.resolve()}"] if arguments.cache else []

@@ -13,16 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from lightning.pytorch.callbacks import Callback
 
-from benchmarks.long_run import PRECISIONS
+from benchmarks.setting import PRECISIONS
+from benchmarks.watched import train_watched
 from triptych.accounting.peaks import device_name
 from triptych.runs.folder import write_json
 from triptych.runs.versions import versions
@@ -61,23 +59,13 @@ class ValidationClock(Callback):
 
 
 def seconds_of(arm: str, precision: str, *options: str) -> dict[str, float]:
-    """Train an arm in a folder that is removed, and return the seconds that ``ValidationClock`` has counted.
+    """Train an arm, and return the seconds that ``ValidationClock`` has counted.
 
     Raises:
         RuntimeError: it has failed.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "seconds.json"
-        given = [f"model={arm}", "scale=multi30k", f"strategy.precision={precision}", "test=false", f"output={folder}"]
-        given += [
-            "+callbacks.clock._target_=benchmarks.validation_cost.ValidationClock",
-            f"+callbacks.clock.path={path}",
-        ]
-        command = [sys.executable, "-m", "triptych", "train", *given, *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
-        return json.loads(path.read_text())
+    given = [f"model={arm}", "scale=multi30k", f"strategy.precision={precision}"]
+    return train_watched(ValidationClock, "benchmarks.validation_cost", *given, *options)
 
 
 def main() -> None:
