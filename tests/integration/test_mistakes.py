@@ -125,6 +125,7 @@ TEXT = ["data=text", "data.src=en", "data.tgt=fr"]
         (["data=text", "data.src=en", "data.tgt=fr", "suite_items=5"], ["suite_items=5", "no suites"]),
         (["strategy.accelerator=tpu"], ["strategy", "accelerator=tpu"]),
         (["strategy.devices=auto"], ["strategy.devices=auto", "integer"]),
+        (["strategy.precision=32"], ["strategy.precision=32 is unknown", "32-true"]),
         (["strategy.precision=16-mixed"], ["strategy.precision=16-mixed", "bf16-mixed"]),
         (["~model._target_"], ["model has no _target_", "conf/model"]),
         (["seed=1,2"], ["seed", "-m"]),

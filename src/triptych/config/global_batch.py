@@ -9,6 +9,8 @@ from triptych.errors import UserError, require_one_of
 FSDP = "fsdp"
 """Value of ``strategy.strategy`` that shards."""
 STRATEGIES = ("auto", "ddp", FSDP)
+PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "64-true")
+"""Lightning's full names. Its short ones, such as ``32`` or ``bf16``, would give one training two identities."""
 SHARDED_PRECISIONS = ("32-true", "bf16-mixed")
 
 
@@ -16,9 +18,10 @@ def check_strategy(config: DictConfig) -> None:
     """Check how devices work together.
 
     Raises:
-        UserError: a strategy, or one with this precision, that is not supported; or batches that cannot be shared.
+        UserError: a strategy or a precision that is not supported, alone or together; or batches that cannot be shared.
     """
     require_one_of(STRATEGIES, "strategy", strategy=config.strategy.strategy)
+    require_one_of(PRECISIONS, "strategy", precision=str(config.strategy.precision))
     if is_sharded(config) and config.strategy.precision not in SHARDED_PRECISIONS:
         raise UserError(
             f"strategy.precision={config.strategy.precision} does not go with strategy={FSDP}; take "
