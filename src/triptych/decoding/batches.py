@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import PAD, LanguageTags
 from triptych.data.epoch_plan import Rows, plan_sorted
-from triptych.decoding.beams import Beams, Hypothesis
+from triptych.decoding.beams import Beams
 from triptych.decoding.progress import Progress
-from triptych.decoding.search import Candidates, Search, evaluation_mode
+from triptych.decoding.search import Candidates, OnStep, evaluation_mode
 from triptych.errors import UserError
 from triptych.kernels.packed_matmul import constant_weights
 from triptych.kernels.thread_map import thread_map, worker_count
 
+R = TypeVar("R")
+BatchSearch = Callable[[SearchableModel, Tensor, Tensor, Tensor, OnStep], Sequence[R]]
+"""A ``Search``, or its ``by_penalty``: called with a model, sources, their lengths, the tokens that translations start
+with, and what is called at each step, it returns what it has found for each sentence."""
 LONGEST = 10_000
 """Most pieces of a line. With more, attention takes gigabytes, and a search takes hours that no signal ends."""
 
@@ -25,18 +31,18 @@ LONGEST = 10_000
 def decode(
     model: SearchableModel,
     sources: Sequence[Sequence[int]],
-    search: Search,
+    search: BatchSearch[R],
     search_tokens: int,
     device: torch.device | str,
     tags: Sequence[LanguageTags] | None = None,
     progress: Progress | None = None,
-) -> list[list[Hypothesis]]:
+) -> list[R]:
     """Translate sentences in batches of similar length, the longest first.
 
     Args:
         model: on ``device``.
         sources: source ids of each sentence, without special ids; a sentence may be empty.
-        search: greedy or beam search.
+        search: what translates a batch.
         search_tokens: maximum number of source tokens translated at a time, including padding; on a CPU, batches on
             different threads share them. A sentence with more is translated alone.
         device: where the batches are moved.
@@ -45,17 +51,17 @@ def decode(
         progress: counts the batches and the steps of their searches; None where nobody waits for a message.
 
     Returns:
-        For each source, in the order given, its hypotheses, best first.
+        For each source, in the order given, what ``search`` has found.
 
     Raises:
         UserError: ``search_tokens`` is less than 1.
     """
     require_search_tokens(search_tokens)
     tags = [LanguageTags()] * len(sources) if tags is None else tags
-    results: list[list[Hypothesis]] = [[] for _ in sources]
+    results: dict[int, R] = {}
     lengths = np.array([[len(ids) + 1] for ids in sources], dtype=np.int64).reshape(-1, 1)
 
-    def translate(indices: Rows, check: Callable[[], None]) -> list[list[Hypothesis]]:
+    def translate(indices: Rows, check: Callable[[], None]) -> Sequence[R]:
         report = progress.start_batch() if progress else None
 
         def on_step(beams: Beams, candidates: Candidates, extended: Beams) -> None:
@@ -77,9 +83,8 @@ def decode(
     batches = plan_sorted(lengths, max(search_tokens // workers, longest))
     with evaluation_mode(model), constant_weights():  # for all batches, since those on other threads share the model
         for indices, found in zip(batches, thread_map(translate, batches, workers), strict=True):
-            for i, hypotheses in zip(indices, found, strict=True):
-                results[i] = hypotheses
-    return results
+            results.update(zip(indices.tolist(), found, strict=True))
+    return [results[i] for i in range(len(sources))]
 
 
 def require_search_tokens(search_tokens: int) -> None:

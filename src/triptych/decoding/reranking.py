@@ -33,15 +33,16 @@ class RerankingTranslator(Translator):
         self.first, self.others = first, list(others)
         self.searched = first.searched
 
-    def hypotheses(
+    def hypotheses_by_penalty(
         self,
         lines: Sequence[str],
+        penalties: Sequence[float],
         search: Search | None = None,
         search_tokens: int = 4096,
         direction: Direction | None = None,
         progress: Progress | None = None,
-    ) -> list[list[Hypothesis]]:
-        """Return what ``Translator.hypotheses`` returns, ranked by all translators.
+    ) -> list[list[list[Hypothesis]]]:
+        """Return what ``Translator.hypotheses_by_penalty`` returns, ranked by all translators.
 
         Raises:
             UserError: greedy search, which finds one hypothesis alone; or languages that one of the others lacks.
@@ -50,7 +51,21 @@ class RerankingTranslator(Translator):
         if search.beam_size == 1:
             raise UserError("rerank: search.beam_size=1 finds one translation, so there is no choice; raise it.")
         whole = search.with_beam(search.beam_size, search.beam_size)
-        found = self.first.hypotheses(lines, whole, search_tokens, direction, progress)
+        found = self.first.hypotheses_by_penalty(lines, penalties, whole, search_tokens, direction, progress)
+        return [
+            self._ranked(lines, hypotheses, search.with_length_penalty(penalty), search_tokens, direction)
+            for penalty, hypotheses in zip(penalties, found, strict=True)
+        ]
+
+    def _ranked(
+        self,
+        lines: Sequence[str],
+        found: Sequence[Sequence[Hypothesis]],
+        search: Search,
+        search_tokens: int,
+        direction: Direction | None,
+    ) -> list[list[Hypothesis]]:
+        """Return the best of each line's hypotheses, best first, by the scores of all translators."""
         sources = [line for line, hypotheses in zip(lines, found, strict=True) for _ in hypotheses]
         texts = [self.text_of(hypothesis) for hypotheses in found for hypothesis in hypotheses]
         direction = direction or self.directions.tested
@@ -66,7 +81,7 @@ class RerankingTranslator(Translator):
         """Return a hypothesis with the mean of its own log-probability and the others', whose sum is ``theirs``."""
         mean = (hypothesis.log_probability + theirs) / (1 + len(self.others))
         length = len(hypothesis.tokens) + (not hypothesis.cut)  # </s> included
-        return replace(hypothesis, log_probability=mean, score=mean / float(search.penalty(length)))
+        return replace(hypothesis, log_probability=mean, score=search.score(mean, length))
 
     def token_scores(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], direction: Direction | None = None

@@ -1,15 +1,15 @@
 """Greedy and beam search: one implementation for every architecture, over ``start``, ``step`` and ``DecoderState``.
 
 B sentences in the batch, A of them still searched, K the beam size, W live hypotheses a sentence (1 before the first
-step, then up to K), C candidates a sentence and step, N the number of hypotheses returned, V target vocabulary size,
-n tokens generated so far.
+step, then up to K), C candidates a sentence and step, P length penalties, N the number of hypotheses returned, V target
+vocabulary size, n tokens generated so far.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -119,7 +119,20 @@ class Search:
         other.beam_size, other.n_best = beam_size, n_best
         return other
 
-    @torch.inference_mode()
+    @property
+    def chosen_penalty(self) -> float:
+        """The length penalty.
+
+        Raises:
+            UserError: it is still to be tuned.
+        """
+        if self.is_tuned:
+            raise UserError(
+                f"search.length_penalty={TUNED} has no number here, because only train and evaluate choose one; leave "
+                "the key out for the one that the run has chosen, or give a number."
+            )
+        return float(self.length_penalty)
+
     def __call__(
         self,
         model: SearchableModel,
@@ -143,25 +156,46 @@ class Search:
         Raises:
             UserError: a length penalty that is still to be tuned; or the model's logits are not finite.
         """
-        if self.is_tuned:
-            raise UserError(
-                f"search.length_penalty={TUNED} has no number here, because only train and evaluate choose one; leave "
-                "the key out for the one that the run has chosen, or give a number."
-            )
+        found = self.by_penalty([self.chosen_penalty], model, src, src_lengths, starts, on_step)
+        return [hypotheses for (hypotheses,) in found]
+
+    @torch.inference_mode()
+    def by_penalty(
+        self,
+        penalties: Sequence[float],
+        model: SearchableModel,
+        src: Tensor,
+        src_lengths: Tensor,
+        starts: Tensor | None = None,
+        on_step: OnStep | None = None,
+    ) -> list[list[list[Hypothesis]]]:
+        """Translate a batch with each of several length penalties, in one search.
+
+        A penalty changes which finished hypothesis is the best, and when no live one can become better; it does not
+        change which hypotheses live. So the search goes on until it is over with every penalty.
+
+        Args:
+            penalties: alpha of each, in place of ``length_penalty``.
+
+        The others are those of ``__call__``, and so is what is raised.
+
+        Returns:
+            For each sentence and penalty, what ``__call__`` returns.
+        """
         starts = torch.full_like(src_lengths, BOS) if starts is None else starts
-        limit = self.limit(src_lengths)
-        beams = Beams.initial(starts, limit, self.n_best)
-        results: list[list[Hypothesis]] = [[] for _ in range(len(src))]
+        limit, alpha = self.limit(src_lengths), torch.tensor(penalties, dtype=torch.float32, device=src.device)
+        beams = Beams.initial(starts, limit, len(penalties), self.n_best)
+        results: list[list[list[Hypothesis]]] = [[] for _ in range(len(src))]
         longest, every = int(limit.max()), steps_between_syncs(src.device)
         with evaluation_mode(model), constant_weights():
             state = model.start(src, src_lengths)
             for step in range(1, longest + 1):
                 logits, state = model.step(beams.tokens[:, :, -1].flatten(), state)
                 candidates = self._candidates(beams, model.log_probs(logits))
-                extended, rows = self._extend(beams, *candidates)
+                extended, rows = self._extend(beams, alpha, *candidates)
                 if on_step:
                     on_step(beams, candidates, extended)
-                beams = replace(extended, is_finished=beams.is_finished | self._finished(extended))
+                beams = replace(extended, is_finished=beams.is_finished | self._finished(extended, alpha))
                 if step % every == 0 or step == longest:
                     live = (~beams.is_finished).nonzero()[:, 0]
                     if len(live) <= (1 - MIN_SHARE_LEAVING) * len(beams.sentence):
@@ -173,7 +207,7 @@ class Search:
                     if not len(live):
                         break
                 state = state.select_hypotheses(rows.flatten())
-        if not all(results):
+        if not all(by_penalty and all(by_penalty) for by_penalty in results):
             raise UserError("the model's logits are not finite: training has diverged; lower the learning rate.")
         return results
 
@@ -181,11 +215,14 @@ class Search:
         """Return the maximum output length of sources of these lengths, all lengths including ``</s>``."""
         return (src_lengths * self.max_length_ratio).long() + self.max_length_extra
 
-    def _extend(self, beams: Beams, candidates: Tensor, parent: Tensor, token: Tensor) -> tuple[Beams, Tensor]:
+    def _extend(
+        self, beams: Beams, alpha: Tensor, candidates: Tensor, parent: Tensor, token: Tensor
+    ) -> tuple[Beams, Tensor]:
         """Extend every live hypothesis by one token.
 
         Args:
             beams: the beams before this step.
+            alpha: (P,) length penalties.
             candidates: (A, C) their log-probabilities; ``parent`` and ``token`` likewise as in ``Candidates``.
 
         Returns:
@@ -200,12 +237,13 @@ class Search:
         in_beam = torch.arange(candidates.shape[1], device=token.device) < self.beam_size
         at_limit = (beams.limit == length)[:, None]
         ends = (is_end | at_limit) & in_beam & (candidates > -math.inf) & ~beams.is_finished[:, None]
-        finished = candidates.masked_fill(~ends, -math.inf)
-        scores = torch.cat([beams.best_scores, finished / self.penalty(length)], dim=1)
-        scores, best = scores.sort(dim=1, descending=True, stable=True)
-        scores, best = scores[:, : self.n_best], best[:, : self.n_best]
-        pool = torch.cat([nn.functional.pad(beams.best_tokens, (0, 1), value=PAD), tokens], dim=1)
-        pool_log_probs = torch.cat([beams.best_log_probs, finished], dim=1)
+        finished = candidates.masked_fill(~ends, -math.inf)[:, None].expand(-1, len(alpha), -1)  # (A, P, C)
+        scores = torch.cat([beams.best_scores, finished / penalty(length, alpha)[:, None]], dim=2)
+        scores, best = scores.sort(dim=2, descending=True, stable=True)
+        scores, best = scores[..., : self.n_best], best[..., : self.n_best]
+        new_tokens = tokens[:, None].expand(-1, len(alpha), -1, -1)
+        pool = torch.cat([nn.functional.pad(beams.best_tokens, (0, 1), value=PAD), new_tokens], dim=2)
+        pool_log_probs = torch.cat([beams.best_log_probs, finished], dim=2)
 
         # Each live hypothesis has at most one continuation with </s>, so at least this many candidates have another.
         new_width = min(self.beam_size, candidates.shape[1] - width)
@@ -215,9 +253,9 @@ class Search:
             limit=beams.limit,
             tokens=tokens.gather(1, live[:, :, None].expand(-1, -1, length + 1)),
             log_probs=candidates.gather(1, live),
-            best_tokens=pool.gather(1, best[:, :, None].expand(-1, -1, length + 1)),
+            best_tokens=pool.gather(2, best[..., None].expand(-1, -1, -1, length + 1)),
             best_scores=scores,
-            best_log_probs=pool_log_probs.gather(1, best),
+            best_log_probs=pool_log_probs.gather(2, best),
             num_finished=beams.num_finished + ends.sum(dim=1),
             is_finished=beams.is_finished,
         )
@@ -246,23 +284,28 @@ class Search:
         totals, flat = totals[:, :num_candidates], flat[:, :num_candidates]
         return totals, flat // values.shape[1], ids.view(num_sentences, -1).gather(1, flat)
 
-    def _finished(self, beams: Beams) -> Tensor:
-        """Return (A,) whether the search of a sentence is over.
+    def _finished(self, beams: Beams, alpha: Tensor) -> Tensor:
+        """Return (A,) whether the search of a sentence is over, with every one of P length penalties.
 
         Log-probabilities only fall, and the penalty is largest at the length limit. So no continuation of a live
         hypothesis can score above its log-probability divided by the penalty at the limit. Once that is known, going on
         changes nothing, whatever ``stop`` says.
         """
-        bound = beams.log_probs[:, 0] / self.penalty(beams.limit)
-        worst_kept = beams.best_scores[:, -1]
-        finished = (bound <= worst_kept) | (beams.limit == beams.tokens.shape[2] - 1)
+        bound = beams.log_probs[:, :1] / penalty(beams.limit[:, None], alpha)
+        worst_kept = beams.best_scores[..., -1]
+        finished = (bound <= worst_kept).all(dim=1) | (beams.limit == beams.tokens.shape[2] - 1)
         if self.stop == FIRST:
             finished |= beams.num_finished >= self.beam_size
-        return finished | (worst_kept > -math.inf) if self.beam_size == 1 else finished
+        return finished | (worst_kept > -math.inf).all(dim=1) if self.beam_size == 1 else finished
 
-    def penalty(self, length: Tensor | int) -> Tensor | float:
-        """Return the length penalty of outputs of this length, including ``</s>`` (Wu et al. 2016, equation 14)."""
-        return ((5.0 + length) / 6.0) ** float(self.length_penalty)
+    def score(self, log_probability: float, length: int) -> float:
+        """Return the score of an output of this length, including ``</s>`` if the model has generated it."""
+        return log_probability / float(penalty(length, torch.tensor(self.chosen_penalty)))
+
+
+def penalty(length: Tensor | int, alpha: Tensor) -> Tensor:
+    """Return the length penalty of outputs of this length, including ``</s>`` (Wu et al. 2016, equation 14)."""
+    return ((5.0 + length) / 6.0) ** alpha
 
 
 def steps_between_syncs(device: torch.device) -> int:

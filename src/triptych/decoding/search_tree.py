@@ -160,7 +160,7 @@ class _Recorder:
             continued = tuple(before.tokens[0, parent, 1:].tolist())
             node = SearchNode((*continued, token), self._pieces[token], log_prob, DROPPED)
             if to_finish and (token == EOS or at_limit):
-                node.fate, node.score = FINISHED, log_prob / float(self._search.penalty(length))
+                node.fate, node.score = FINISHED, self._search.score(log_prob, length)
                 to_finish -= 1
             elif node.tokens in live:
                 node.fate = LIVE

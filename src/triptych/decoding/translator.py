@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -18,10 +19,11 @@ from triptych.data.epoch_plan import plan_sorted
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.batches import LONGEST, decode, require_search_tokens
 from triptych.decoding.beams import Hypothesis
+from triptych.decoding.lines import as_list
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search, evaluation_mode
 from triptych.decoding.search_tree import SearchTree, search_tree
-from triptych.errors import UserError, one_line
+from triptych.errors import UserError
 from triptych.kernels.linear_cross_entropy import linear_cross_entropy
 
 
@@ -98,8 +100,19 @@ class Translator:
         direction: Direction | None = None,
     ) -> list[Translation]:
         """Return the best translation of each line, and whether the length limit ended it."""
-        found = self.hypotheses(_as_list(lines), search, search_tokens, direction)
-        return [Translation(self.text_of(best[0]), best[0].cut) if best else Translation("", False) for best in found]
+        return self._best(self.hypotheses(as_list(lines), search, search_tokens, direction))
+
+    def best_by_penalty(
+        self,
+        lines: Iterable[str],
+        penalties: Sequence[float],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+    ) -> list[list[Translation]]:
+        """Return what ``best`` returns with each of several length penalties, found in one search."""
+        found = self.hypotheses_by_penalty(as_list(lines), penalties, search, search_tokens, direction)
+        return list(map(self._best, found))
 
     def n_best(
         self,
@@ -114,7 +127,7 @@ class Translator:
         The score is the log-probability divided by the length penalty. An empty line has no translations.
         ``progress`` is as for ``hypotheses``.
         """
-        found = self.hypotheses(_as_list(lines), search, search_tokens, direction, progress)
+        found = self.hypotheses(as_list(lines), search, search_tokens, direction, progress)
         return [[(self.text_of(hypothesis), hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
 
     def search_tree(
@@ -135,7 +148,7 @@ class Translator:
         Raises:
             UserError: an empty line, or a value outside its allowed range.
         """
-        (line,) = _as_list([line])
+        (line,) = as_list([line])
         if not line.strip():
             raise UserError("the line is empty, and has no search; give a sentence.")
         search = self.search if length_penalty is None else self.search.with_length_penalty(length_penalty)
@@ -259,7 +272,7 @@ class Translator:
         """
         if tgt is not None:
             return self._encode_pairs(src, tgt)
-        src = _as_list(src)
+        src = as_list(src)
         found = self.hypotheses(src, search, 4096, direction)
         return self._encode(src, "src"), [best[0].tokens if best else [] for best in found]
 
@@ -275,23 +288,44 @@ class Translator:
 
         ``progress`` is that of a text of which these lines are a part; None for one of their own.
         """
+        search = search or self.search
+        penalties = [search.chosen_penalty]
+        (found,) = self.hypotheses_by_penalty(lines, penalties, search, search_tokens, direction, progress)
+        return found
+
+    def hypotheses_by_penalty(
+        self,
+        lines: Sequence[str],
+        penalties: Sequence[float],
+        search: Search | None = None,
+        search_tokens: int = 4096,
+        direction: Direction | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[list[Hypothesis]]]:
+        """Return what ``hypotheses`` returns with each of several length penalties, found in one search."""
         progress = progress or Progress("translating", len(lines))
         filled = [i for i, line in enumerate(lines) if line.strip()]
         progress.finish(len(lines) - len(filled))
         sources = self._encode([lines[i] for i in filled], "src")
         tags = [self.tags(direction)] * len(sources)
-        found = decode(self.searched, sources, search or self.search, search_tokens, self.device, tags, progress)
-        results: list[list[Hypothesis]] = [[] for _ in lines]
-        for i, hypotheses in zip(filled, found, strict=True):
-            results[i] = hypotheses
+        by_penalty = partial((search or self.search).by_penalty, penalties)
+        found = decode(self.searched, sources, by_penalty, search_tokens, self.device, tags, progress)
+        results: list[list[list[Hypothesis]]] = [[[] for _ in lines] for _ in penalties]
+        for i, sentence in zip(filled, found, strict=True):
+            for result, hypotheses in zip(results, sentence, strict=True):
+                result[i] = hypotheses
         return results
 
     def text_of(self, hypothesis: Hypothesis) -> str:
         """Return the text of a translation, with spaces for line breaks, which byte fallback can generate."""
         return " ".join(self.tokenizer.decode([hypothesis.tokens], "tgt")[0].splitlines())
 
+    def _best(self, found: Sequence[Sequence[Hypothesis]]) -> list[Translation]:
+        """Return the best of each line's hypotheses; an empty line has none."""
+        return [Translation(self.text_of(best[0]), best[0].cut) if best else Translation("", False) for best in found]
+
     def _encode_pairs(self, src: Iterable[str], tgt: Iterable[str]) -> tuple[list[list[int]], list[list[int]]]:
-        src, tgt = _as_list(src), _as_list(tgt)
+        src, tgt = as_list(src), as_list(tgt)
         if len(src) != len(tgt):
             raise UserError(f"there are {len(src)} sources and {len(tgt)} targets; give as many of each.")
         return self._encode(src, "src"), self._encode(tgt, "tgt")
@@ -310,22 +344,3 @@ class Translator:
                     "into sentences."
                 )
         return encoded
-
-
-def _as_list(lines: Iterable[str]) -> list[str]:
-    """Return lines as a list.
-
-    Raises:
-        UserError: a single string, which would be taken for a list of its characters; or what is no line of text.
-    """
-    if isinstance(lines, str):
-        raise UserError(f"the lines must be a list, not one string; give [{lines[:30]!r}].")
-    lines = list(lines)
-    for number, line in enumerate(lines, 1):
-        if not isinstance(line, str):
-            raise UserError(f"line {number} is {one_line(repr(line))}, and no text; give strings.")
-        if "\n" in line:
-            raise UserError(f"line {number} has a line break ({one_line(line[:30])} …); give its lines one by one.")
-        if not line.isascii() and any("\ud800" <= letter <= "\udfff" for letter in line):
-            raise UserError(f"line {number} has half a character (a lone surrogate); give valid Unicode.")
-    return lines

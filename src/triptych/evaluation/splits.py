@@ -123,7 +123,8 @@ def evaluate_pairs(
         sections: how they are translated.
         name: what the evaluation is called.
         metrics: corpus metrics by the names of their scores.
-        chosen: how to translate. If its length penalty was tuned, all is also translated with the common one.
+        chosen: how to translate. If its length penalty was tuned, all is also translated with the common one, in the
+            same search.
         search_tokens: maximum number of source tokens a batch, including padding.
         length_edges: bounds of the ranges of source lengths, in words.
         checkpoint: name of the checkpoint of the translator's weights, stored with the scores.
@@ -136,7 +137,9 @@ def evaluate_pairs(
     tokenizer, search = translator.tokenizer, chosen.search
     metrics = for_languages(metrics, [route[-1] for route, size in sections for _ in range(size)])
     start = time.perf_counter()
-    found = translate_sections(translator, sources, sections, search=search, search_tokens=search_tokens)
+    found, *alike = translate_sections(
+        translator, sources, sections, penalties=chosen.penalties, search=search, search_tokens=search_tokens
+    )
     seconds = time.perf_counter() - start
     translations = [one.text for one in found]
     pieces = [_pieces(tokenizer, lines) for lines in (translations, references)]
@@ -155,10 +158,8 @@ def evaluate_pairs(
         **_search_settings(search),
         "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
     }
-    if chosen.bleu:
-        common = search.with_length_penalty(COMMON_PENALTY)
-        alike = translate_sections(translator, sources, sections, search=common, search_tokens=search_tokens)
-        again = _at_common_penalty(score_corpus(metrics, [one.text for one in alike], references, sources))
+    for translated in alike:
+        again = _at_common_penalty(score_corpus(metrics, [one.text for one in translated], references, sources))
         scores |= {**chosen.as_stored(), "at_common_penalty": again}
     return Evaluation(name, scores, sources, translations, references, nats)
 

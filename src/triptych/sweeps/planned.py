@@ -26,7 +26,7 @@ from triptych.data.pairs import TRAIN, VALIDATION
 from triptych.data.tokenizer import SRC_TAG, TGT_TAG
 from triptych.decoding.choices import TUNED
 from triptych.errors import UserError
-from triptych.evaluation.length_penalty import MOST_SENTENCES, PENALTIES
+from triptych.evaluation.length_penalty import MOST_SENTENCES, SEARCHES
 from triptych.runs.identity import BUDGET, config_hash
 from triptych.sweeps.measure import activation_bytes_on_gpu
 from triptych.training.budget import pair_flops, total_steps
@@ -160,8 +160,6 @@ class PlannedTraining:
     def translation_seconds(self, config: DictConfig, search_rate: float) -> float:
         """Return the seconds of translating after a training: the test sets, and to tune the length penalty.
 
-        With a tuned penalty the test sets are translated once more, with the penalty that all runs have in common.
-
         Args:
             config: of the run.
             search_rate: FLOP/s of the device that translates.
@@ -169,8 +167,9 @@ class PlannedTraining:
         if not config.test:
             return 0.0
         beam, tuned = config.search.beam_size, config.search.length_penalty == TUNED
-        tried = (len(PENALTIES) if beam > 1 else 1) * min(self.validation, MOST_SENTENCES) if tuned else 0
-        return self._forward_flops * beam * (tried + self.test * (2 if tuned else 1)) / search_rate
+        searches = SEARCHES if beam > 1 else 1.0
+        tried = searches * min(self.validation, MOST_SENTENCES) if tuned else 0.0
+        return self._forward_flops * beam * (tried + self.test) / search_rate
 
     @cached_property
     def _forward_flops(self) -> float:

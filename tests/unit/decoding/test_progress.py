@@ -49,7 +49,7 @@ def messages(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) 
 
 def beams_of(limit: int, tokens: int) -> Beams:
     """Beams of a sentence that has so many tokens."""
-    beams = Beams.initial(torch.tensor([1]), torch.tensor([limit]), 1)
+    beams = Beams.initial(torch.tensor([1]), torch.tensor([limit]), 1, 1)
     beams.tokens = torch.ones(1, 1, 1 + tokens, dtype=torch.long)
     return beams
 

@@ -38,6 +38,10 @@ def test_the_mean_by_hand_decides(alpha: float, tiny_run: Path) -> None:
         assert [one.log_probability for one in ranked] == pytest.approx([means[i] for i in order], rel=1e-5)
         changed += order != sorted(order)
     assert changed, "the others' choice is another one"
+    both = together.translator.hypotheses_by_penalty(SOURCES, [alpha, 2.0], search)
+    assert both == [
+        together.translator.hypotheses(SOURCES, search.with_length_penalty(tried)) for tried in (alpha, 2.0)
+    ]
     (best,) = together.translator.hypotheses(SOURCES[:1], search.with_beam(4, 1))
     assert [best[0].tokens] == [together.translator.hypotheses(SOURCES[:1], search)[0][0].tokens]
     assert together.score(SOURCES[:1], ["Une maison."]) == alone.score(SOURCES[:1], ["Une maison."])

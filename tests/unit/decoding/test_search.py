@@ -221,6 +221,37 @@ def test_a_narrow_beam_equals_a_plain_loop_that_stops_when_it_may(
     assert [tokens for tokens, _ in found] == [tokens for tokens, _ in expected]
 
 
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 10_000),
+    penalties=st.lists(st.sampled_from([0.0, 0.6, 1.0, 2.0, 4.0]), min_size=1, max_size=4),
+    beam_size=st.integers(1, 4),
+    stop=st.sampled_from(["exact", "first"]),
+    data=st.data(),
+)
+def test_one_search_with_several_penalties_finds_what_one_with_each_does(
+    seed: int, penalties: list[float], beam_size: int, stop: str, data: st.DataObject
+) -> None:
+    model, n_best = HashModel(seed, vocabulary=8), data.draw(st.integers(1, beam_size))
+    search = make_search(beam_size=beam_size, max_length_extra=9, stop=stop, n_best=n_best)
+    sources, lengths = torch.tensor([[5, 6, EOS], [7, EOS, PAD], [4, 4, EOS]]), torch.tensor([3, 2, 3])
+    together = search.by_penalty(penalties, model, sources, lengths)
+    for i, penalty in enumerate(penalties):
+        assert [found[i] for found in together] == search.with_length_penalty(penalty)(model, sources, lengths)
+
+
+def test_several_penalties_take_the_steps_of_the_one_that_takes_most() -> None:
+    model, penalties = HashModel(4, vocabulary=8), [0.0, 0.6, 2.0]
+    search, source = make_search(max_length_extra=30), (torch.tensor([[5, EOS]]), torch.tensor([2]))
+    rows = []
+    for tried in ([0.0], [0.6], [2.0], penalties):
+        model.rows.clear()
+        search.by_penalty(tried, model, *source)
+        rows.append(list(model.rows))
+    assert rows[3] == max(rows, key=len)
+    assert len(rows[3]) > len(rows[0])
+
+
 def test_stopping_at_the_first_saves_steps_and_may_miss_the_best() -> None:
     models = [HashModel(seed, vocabulary=8) for seed in range(20)]
     found, steps = {}, {}

@@ -69,6 +69,14 @@ def test_translations_are_those_of_the_search_and_empty_lines_stay_empty(transla
     assert translator.translate([]) == []
 
 
+def test_several_length_penalties_give_the_translations_of_each(translator: Translator) -> None:
+    penalties = [0.0, 3.0]
+    each = [translator.best(SOURCES, BEAM.with_length_penalty(penalty)) for penalty in penalties]
+    assert translator.best_by_penalty(iter(SOURCES), penalties, BEAM) == each
+    assert each[0] != each[1]
+    assert translator.best_by_penalty([], penalties, BEAM) == [[], []]
+
+
 def test_n_best_takes_another_search(translator: Translator) -> None:
     found = translator.n_best(SOURCES, BEAM)
     assert [len(hypotheses) for hypotheses in found] == [3, 0, 3, 0, 3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,17 +35,17 @@ def corpus(references: list[str] = REFERENCES, *sections: tuple[tuple[str, ...],
 
 
 class Shortens:
-    """A translator that copies the source, without its last words below a length penalty and with more above it."""
+    """A translator that copies the source, without its last words unless the length penalty is the right one."""
 
     def __init__(self, right: float) -> None:
         self.right = right
-        self.tried: list[float] = []
+        self.tried: list[list[float]] = []
 
-    def best(self, lines: list[str], search: Any, search_tokens: int, direction: tuple[str, str]) -> list[Translation]:
-        self.tried.append(search.length_penalty)
-        wrong = round(abs(search.length_penalty - self.right) * 2.5)
-        cut = [line.split()[: 9 - wrong] for line in lines]
-        return [Translation(" ".join(words), False) for words in cut]
+    def best_by_penalty(self, lines: Iterable[str], penalties: Sequence[float], *given: Any) -> list[list[Translation]]:
+        self.tried.append(list(penalties))
+        words = [line.split() for line in lines]
+        kept = [9 - round(abs(penalty - self.right) * 2.5) for penalty in penalties]
+        return [[Translation(" ".join(line[:number]), False) for line in words] for number in kept]
 
 
 @pytest.mark.parametrize("right", PENALTIES)
@@ -52,7 +53,8 @@ def test_the_best_on_validation_is_chosen(right: float) -> None:
     translator: Any = Shortens(right)
     chosen = choose_length_penalty(translator, corpus(), tuned_search(), 100)
     assert (chosen.search.length_penalty, chosen.search.is_tuned) == (right, False)
-    assert translator.tried == list(PENALTIES) == list(chosen.bleu)
+    assert translator.tried == [list(PENALTIES)], "in one search"
+    assert list(chosen.bleu) == list(PENALTIES)
     assert chosen.bleu[right] == pytest.approx(100)
     short = [" ".join(line.split()[:8]) for line in REFERENCES]
     assert corpus_scores(short, REFERENCES)["bleu"] in chosen.bleu.values()
@@ -65,15 +67,17 @@ def test_a_given_penalty_is_kept_and_nothing_translated() -> None:
 
 
 def test_of_equal_scores_the_smallest_penalty_wins() -> None:
-    translator: Any = Shortens(0.0)
-    translator.best = lambda lines, *given: [Translation(line, False) for line in lines]
+    translator: Any = SimpleNamespace(
+        best_by_penalty=lambda lines, penalties, *given: [[Translation(line, False) for line in REFERENCES]] * 6
+    )
     assert choose_length_penalty(translator, corpus(), tuned_search(), 100).search.length_penalty == 0.0
 
 
 def test_greedy_search_is_not_repeated() -> None:
     translator: Any = Shortens(2.0)
     chosen = choose_length_penalty(translator, corpus(), tuned_search(beam_size=1), 100)
-    assert translator.tried == [0.0] == list(chosen.bleu)
+    assert translator.tried == [[0.0]]
+    assert list(chosen.bleu) == [0.0]
 
 
 def test_the_sample_keeps_every_direction() -> None:

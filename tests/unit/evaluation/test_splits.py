@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,11 +40,25 @@ class Echo:
         pieces=lambda ids, side: [chr(i) for i in ids],
     )
 
+    def best_by_penalty(
+        self,
+        lines: Iterable[str],
+        penalties: Sequence[float],
+        search: Search,
+        search_tokens: int,
+        direction: tuple[str, str],
+    ) -> list[list[Translation]]:
+        lines, is_cut = list(lines), direction[1] == "de"
+        return [
+            [Translation(f"{line} {'-'.join(direction)}" if penalty > 1 else line, is_cut) for line in lines]
+            for penalty in penalties
+        ]
+
     def best(
         self, lines: list[str], search: Search, search_tokens: int, direction: tuple[str, str]
     ) -> list[Translation]:
-        marked = [f"{line} {'-'.join(direction)}" if search.length_penalty > 1 else line for line in lines]
-        return [Translation(line, direction[1] == "de") for line in marked]
+        (found,) = self.best_by_penalty(lines, [search.chosen_penalty], search, search_tokens, direction)
+        return found
 
     def score_ids(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], tokens: int, direction: tuple[str, str]
@@ -96,6 +110,12 @@ def test_a_tuned_penalty_is_stored_with_what_was_tried_and_scores_at_the_common_
     alike = corpus_scores(SOURCES, REFERENCES)
     common = {"length_penalty": 0.6} | {key: alike[key] for key in ("bleu", "bleu_details", "chrf")}
     assert found.scores["at_common_penalty"] == common
+
+
+def test_beyond_a_pivot_each_penalty_goes_on_from_its_own_translations() -> None:
+    found = evaluated("test", {0.0: 12.5, 1.6: 13.5}, **standard_metrics())
+    assert found.translations[2] == "le chat fr-de de-en"
+    assert found.scores["at_common_penalty"]["bleu"] == corpus_scores(SOURCES, REFERENCES)["bleu"]
 
 
 def test_a_metric_of_ones_own_sees_the_sources() -> None:
