@@ -69,6 +69,15 @@ def test_seeds_that_have_had_other_budgets_are_refused(tmp_path: Path) -> None:
     main([str(tmp_path), "--unequal"])
 
 
+def test_seeds_that_have_left_out_other_pairs_are_refused(tmp_path: Path) -> None:
+    add_arm(tmp_path, 0, "base")
+    other = add_arm(tmp_path, 1, "A1", seed=2)
+    config = other / "config.yaml"
+    config.write_text(config.read_text().replace("data:\n", "data:\n  max_length: 20\n"))
+    with pytest.raises(UserError, match=r"base \(seed 1\) and A1 \(seed 2\) were not trained on as many tokens"):
+        main([str(tmp_path)])
+
+
 def test_runs_that_stopped_early_are_compared_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     add_arm(tmp_path, 0, "base")
     other = add_arm(tmp_path, 1, "A1")

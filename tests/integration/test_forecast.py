@@ -232,6 +232,14 @@ def test_arms_of_one_training_are_planned_once(tmp_path: Path, monkeypatch: pyte
     assert found[2].translation_seconds == pytest.approx(found[0].translation_seconds * 5 / 2)
 
 
+def test_the_last_step_validates_and_a_run_without_test_sets_tunes_its_penalty(tmp_path: Path) -> None:
+    steps = ["scale=paper", "budget.tokens=null", "budget.steps=30", "test=false", f"data.dir={tmp_path}"]
+    found = forecast_arms([*steps, "validation.every=20,15"], "H200", pairs=SAMPLE)
+    assert found[0].validation_seconds == found[1].validation_seconds
+    given, tuned = forecast_arms([*steps, "search.length_penalty=0.6,tuned"], "H200", pairs=SAMPLE)
+    assert given.translation_seconds == 0 < tuned.translation_seconds
+
+
 def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:
     config = compose_train("scale=smoke", f"cache={tmp_path}")
     for name, speed in (("NVIDIA H100 MIG 1g.10gb", 1.0), ("NVIDIA RTX A1000", 2.0), ("NVIDIA H100 PCIe", 3.0)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,11 @@ def test_a_matched_hybrid_is_loaded_with_its_sizes(tmp_path: Path, monkeypatch: 
     assert len(sizes) == 1
     assert sizes != {32}, "that of the scale"
     assert len(trained.translate(["The dog sleeps."])) == 1
+    monkeypatch.setattr("sys.argv", [*sys.argv, "search.beam_size=1", "name=greedy"])
+    assert cli.main() == 0
+    shared = load("runs/greedy")
+    assert shared.result["weights_of"] == run.name, "another search trains nothing"
+    assert shared.config.model == trained.config.model
 
 
 @pytest.mark.parametrize(

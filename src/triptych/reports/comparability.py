@@ -201,7 +201,9 @@ def _batch_settings(run: StoredRun) -> list[Any]:
     """Return everything that determines a run's batches, however many there are, except its seed."""
     result = run.result or {}
     fingerprints = [(result.get(key) or {}).get("fingerprint") for key in ("data", "tokenizer")]
-    return [*fingerprints, (run.config.get("batch") or {}).get("tokens"), batches_per_step(run)]
+    data = run.config.get("data") or {}
+    left_out = [data.get(key) for key in ("max_length", "max_length_ratio")]  # pairs of the text that no batch has
+    return [*fingerprints, *left_out, (run.config.get("batch") or {}).get("tokens"), batches_per_step(run)]
 
 
 def _batches_alike(one: StoredRun, other: StoredRun) -> bool:

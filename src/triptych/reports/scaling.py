@@ -108,12 +108,15 @@ class Scaling:
 
     @property
     def _points(self) -> list[power_law.Points]:
-        """The FLOPs and losses of each fitted series, a point for each seed of an arm on its frontier."""
-        found: list[power_law.Points] = []
-        for name in self.fitted:
-            pairs = [(point.flops, loss) for point in self.frontiers[name] for loss in point.losses.values()]
-            found.append(([flops for flops, _ in pairs], [loss for _, loss in pairs]))
-        return found
+        """The FLOPs and losses of each fitted series, a point for each arm on its frontier.
+
+        The mean over seeds is one point: an arm's distance from the law is common to its seeds, and counted for each of
+        them it would make the intervals too narrow.
+        """
+        return [
+            ([point.flops for point in self.frontiers[name]], [point.loss for point in self.frontiers[name]])
+            for name in self.fitted
+        ]
 
     @property
     def shared_range(self) -> tuple[float, float] | None:
@@ -125,8 +128,8 @@ class Scaling:
     def trend(self, one: str, other: str) -> Trend | None:
         """Return how the gap in loss, ``one`` minus ``other``, changes for each doubling of the size.
 
-        Compared are, of each size, the arms with the most FLOPs that differ in their series alone, seed by seed. None
-        without two sizes and three pairs of runs.
+        Compared are, of each size, the arms with the most FLOPs that differ in their series alone, by the mean over the
+        seeds that both have. None with fewer than three sizes.
         """
         theirs = {point.others: point for point in self.series[other]}
         longest: dict[int, tuple[Point, Point]] = {}
@@ -135,10 +138,9 @@ class Scaling:
             if twin and abs(point.size / twin.size - 1) <= EQUAL_SIZE:
                 longest[point.size] = (point, twin)
         gaps = [
-            (np.log2(point.size), loss - twin.losses[seed])
+            (np.log2(point.size), fmean(point.losses[seed] - twin.losses[seed] for seed in shared))
             for point, twin in longest.values()
-            for seed, loss in point.losses.items()
-            if seed in twin.losses
+            if (shared := point.losses.keys() & twin.losses.keys())
         ]
         return fit_trend(*zip(*gaps, strict=True)) if gaps else None
 

@@ -153,7 +153,7 @@ class PlannedTraining:
             rate: FLOP/s of all devices in training; validation is as fast.
             search_rate: FLOP/s of the device that translates.
         """
-        times, every = steps // config.validation.every, config.validation.bleu_every
+        times, every = -(-steps // config.validation.every), config.validation.bleu_every  # the last step validates too
         searched = (times // every if every else 0) * config.validation.search.beam_size
         return self._forward_flops * self.validation * (times / rate + searched / search_rate)
 
@@ -164,12 +164,10 @@ class PlannedTraining:
             config: of the run.
             search_rate: FLOP/s of the device that translates.
         """
-        if not config.test:
-            return 0.0
         beam, tuned = config.search.beam_size, config.search.length_penalty == TUNED
         searches = SEARCHES if beam > 1 else 1.0
         tried = searches * min(self.validation, MOST_SENTENCES) if tuned else 0.0
-        return self._forward_flops * beam * (tried + self.test) / search_rate
+        return self._forward_flops * beam * (tried + (self.test if config.test else 0)) / search_rate
 
     @cached_property
     def _forward_flops(self) -> float:

@@ -66,12 +66,12 @@ class TranslationLoss(nn.Module):
         """Return the loss of a batch's prediction, normalised by step_tokens (2,), at training progress p."""
         lambda_ = self.autoencode(progress)
         hidden, targets, num_source = prediction.hidden, prediction.targets, prediction.num_source
-        if lambda_ == 0:
-            hidden, targets, num_source = hidden[num_source:], targets[num_source:], 0
-        num_target = len(targets) - num_source
         src_tokens, tgt_tokens = step_tokens.to(accumulation_dtype(hidden.dtype)).clamp(min=1).unbind()
         if self.one_mean and num_source:
             src_tokens = tgt_tokens = src_tokens + tgt_tokens
+        if lambda_ == 0:
+            hidden, targets, num_source = hidden[num_source:], targets[num_source:], 0
+        num_target = len(targets) - num_source
         # The sum of all tokens' losses with these weights is lambda * L_AE + L_MT.
         token_weights = torch.cat([(lambda_ / src_tokens).expand(num_source), (1 / tgt_tokens).expand(num_target)])
         smoothing = torch.full_like(token_weights, self.label_smoothing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,9 +161,17 @@ def _sizes(trained: RunFolder, model: DictConfig) -> dict[str, int]:
 
     The rest of the model is this run's own: the other's configuration may be somebody else's.
     """
-    stored = read_config(trained, None).model
-    own = {str(key): value for key, value in model.items() if type(value) is int}
-    return {key: stored[key] for key in own if type(stored.get(key)) is int}
+    return dict(_equal_keys(model, read_config(trained, None).model))
+
+
+def _equal_keys(own: DictConfig, stored: DictConfig, above: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the keys of ``own``, with those of its parts as in ``encoder.d_ff``, and the integers of ``stored``."""
+    for key, value in own.items():
+        there = stored.get(key)
+        if OmegaConf.is_dict(value) and OmegaConf.is_dict(there):
+            yield from _equal_keys(value, there, f"{above}{key}.")
+        elif type(value) is int and type(there) is int:
+            yield f"{above}{key}", there
 
 
 def _link_weights(trained: RunFolder, beside: Path) -> None:

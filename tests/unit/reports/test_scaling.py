@@ -91,6 +91,26 @@ def test_the_figure_of_a_study_of_scaling(made: Report) -> None:
     assert title in made.page
 
 
+def test_more_seeds_of_the_same_arms_narrow_no_interval(tmp_path: Path) -> None:
+    """What sets an arm apart from the law is common to its seeds, so their number tells nothing of the law."""
+    found = []
+    for seeds in (1, 3):
+        for s, model in enumerate("ab"):
+            for i, width in enumerate((1, 2, 4, 8)):
+                loss = float(TRUE.loss(s, 5e11 * width)) * (1 + 0.01 * (-1) ** (i * (s + 1)))
+                for seed in range(seeds):
+                    add(tmp_path / str(seeds), model, width, 1, loss, seed + 1)
+        found.append(scaling_of(report(tmp_path / str(seeds)).analysis))
+    one, three = found
+    assert one is not None
+    assert three is not None
+    for few, many in zip(one.resampled, three.resampled, strict=True):
+        assert many.exponents == pytest.approx(few.exponents, rel=1e-3)
+    assert (trend := one.trend("a", "b")) is not None
+    assert vars(three.trend("a", "b")) == pytest.approx(vars(trend))
+    assert trend.low < trend.high
+
+
 def test_tables_go_on_the_page_of_the_study(made: Report) -> None:
     mark = "<!-- {0} toy: written by triptych report -->\n<!-- end of {0} toy -->\n"
     marks = mark.format("scaling") + mark.format("series")

@@ -45,6 +45,14 @@ def test_one_mean_over_the_sequence(num_source: int, tokens: int) -> None:
     assert loss(prediction, torch.tensor([2, 1]), 0.0).loss.item() == pytest.approx(expected.item(), rel=1e-6)
 
 
+def test_one_mean_stays_that_of_the_sequence_where_lambda_is_zero() -> None:
+    """The weight of L_MT does not leap when the decay ends."""
+    prediction = Prediction(torch.eye(3), torch.eye(3), torch.tensor([0, 0, 2]), 2)
+    loss = TranslationLoss(label_smoothing=0.0, mean="sequence", autoencode=lambda _: 0.0)
+    expected = F.cross_entropy(torch.eye(3)[2:], torch.tensor([2]), reduction="sum") / 3
+    assert loss(prediction, torch.tensor([2, 1]), 1.0).loss.item() == pytest.approx(expected.item(), rel=1e-6)
+
+
 def test_half_precision_keeps_the_gradient_of_a_large_batch() -> None:
     """A token's share of 30,000, spread over 4,000 pieces, is less than the least number that float16 holds."""
     torch.manual_seed(0)
