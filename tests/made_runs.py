@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from triptych.evaluation.mean_nats import mean_nats
-from triptych.evaluation.metrics import corpus_scores
+from triptych.evaluation.metrics import score_corpus, standard_metrics
 from triptych.reports.arm_rows import ArmRow, build_rows
 from triptych.reports.reader import find_arms, find_runs
 from triptych.reports.stored_run import StoredRun, TranslatedText
@@ -97,6 +97,11 @@ def make_run(
     }
     (folder / "result.json").write_text(json.dumps(result))
     return folder
+
+
+def corpus_scores(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
+    """Return the scores of ``standard_metrics``; their metrics ignore sources."""
+    return score_corpus(standard_metrics(), hypotheses, references, [""] * len(hypotheses))
 
 
 def scores(bleu: float = 30.0, **other: Any) -> dict[str, Any]:

@@ -30,3 +30,8 @@ class Section(NamedTuple):
 
     route: Route
     size: int
+
+
+def target_languages(sections: Sequence[Section]) -> list[str]:
+    """Return the target language of each pair."""
+    return [route[-1] for route, size in sections for _ in range(size)]

@@ -10,6 +10,7 @@ from typing import TypedDict
 from sacrebleu.metrics.bleu import BLEU
 
 from triptych.evaluation.checks import require_equal_counts
+from triptych.evaluation.metrics import Metric
 
 
 class LengthBucket(TypedDict):
@@ -26,11 +27,16 @@ class LengthBucket(TypedDict):
 
 
 def bleu_by_length(
-    hypotheses: Sequence[str], references: Sequence[str], source_lengths: Sequence[int], edges: Sequence[int]
+    bleu: Metric,
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    source_lengths: Sequence[int],
+    edges: Sequence[int],
 ) -> list[LengthBucket]:
     """Return the corpus BLEU of each range of source lengths.
 
     Args:
+        bleu: the metric.
         hypotheses: detokenised translations.
         references: one for each translation.
         source_lengths: words of each source sentence.
@@ -46,14 +52,14 @@ def bleu_by_length(
     buckets = []
     for low, high in [*pairwise(bounds), (bounds[-1], None)]:
         rows = [i for i, words in enumerate(source_lengths) if low <= words and (high is None or words < high)]
-        scored = BLEU().corpus_score([hypotheses[i] for i in rows], [[references[i] for i in rows]]) if rows else None
+        lines = [hypotheses[i] for i in rows], [references[i] for i in rows], [""] * len(rows)
         buckets.append(
             LengthBucket(
                 label=f"{low}+" if high is None else f"{low}-{high - 1}",
                 low=low,
                 high=high,
                 sentences=len(rows),
-                bleu=None if scored is None else scored.score,
+                bleu=bleu.score(*lines).score if rows else None,
             )
         )
     return buckets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from triptych.data.corpus import VALIDATION, Corpus
-from triptych.data.pairs import Section
+from triptych.data.pairs import Section, target_languages
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
-from triptych.evaluation.metrics import corpus_scores
+from triptych.evaluation.metrics import Metric, deciding_bleu
 from triptych.evaluation.translation import translate_sections
 
 logger = logging.getLogger(__name__)
@@ -52,7 +53,9 @@ class ChosenSearch:
         return {"length_penalty": self.search.length_penalty, "length_penalty_tuned": tried} if tried else {}
 
 
-def choose_length_penalty(translator: Translator, corpus: Corpus, search: Search, search_tokens: int) -> ChosenSearch:
+def choose_length_penalty(
+    translator: Translator, corpus: Corpus, search: Search, search_tokens: int, metrics: Mapping[str, Metric]
+) -> ChosenSearch:
     """Choose the length penalty with the best BLEU on validation sentences, if it is to be tuned.
 
     One search finds the translations with every penalty. Of equal BLEUs, the smallest penalty wins. With a beam of one,
@@ -63,6 +66,7 @@ def choose_length_penalty(translator: Translator, corpus: Corpus, search: Search
         corpus: its validation set is used, or ``MOST_SENTENCES`` of it at equal distances, in all its directions.
         search: how to translate; returned as it is unless its length penalty is ``tuned``.
         search_tokens: maximum number of source tokens a batch, including padding.
+        metrics: by the names of their scores; BLEU has the settings that it has among them.
     """
     if not search.is_tuned:
         return ChosenSearch(search, {})
@@ -72,8 +76,9 @@ def choose_length_penalty(translator: Translator, corpus: Corpus, search: Search
     found = translate_sections(
         translator, sources, sections, penalties=penalties, search=search, search_tokens=search_tokens
     )
+    deciding = deciding_bleu(metrics, target_languages(sections))
     bleu = {
-        penalty: corpus_scores([one.text for one in translations], references)["bleu"]
+        penalty: deciding.score([one.text for one in translations], references, sources).score
         for penalty, translations in zip(penalties, found, strict=True)
     }
     best = max(bleu, key=lambda penalty: bleu[penalty])

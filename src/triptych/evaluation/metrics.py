@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypedDict, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -198,9 +198,24 @@ def bleu_score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str
 def standard_metrics() -> dict[str, Metric]:
     """Return BLEU and chrF with sacreBLEU's own settings."""
     return {
-        "bleu": Bleu(tokenize="13a", lowercase=False),
+        "bleu": Bleu(tokenize=OTHER_LANGUAGES, lowercase=False),
         "chrf": ChrF(char_order=6, word_order=0, beta=2, lowercase=False),
     }
+
+
+def deciding_bleu(metrics: Mapping[str, Metric], languages: Sequence[str]) -> Metric:
+    """Return the BLEU by which a choice is made: the metric ``bleu``, or with sacreBLEU's settings if there is none.
+
+    Args:
+        metrics: by the names of their scores.
+        languages: the target language of each line that it will score.
+
+    Raises:
+        UserError: its tokenisation follows from the language, and these languages need several.
+    """
+    given = metrics.get("bleu")
+    chosen = given if isinstance(given, Bleu) else Bleu(tokenize=OTHER_LANGUAGES, lowercase=False)
+    return chosen.for_languages(languages)
 
 
 def score_corpus(
@@ -224,25 +239,3 @@ def score_corpus(
         scores |= {name: found.score, f"{name}_signature": found.signature}
         scores |= {f"{name}_details": dict(found.details)} if found.details else {}
     return scores
-
-
-class CorpusScores(TypedDict):
-    """BLEU and chrF of a corpus, with their signatures."""
-
-    bleu: float
-    bleu_signature: str
-    bleu_details: dict[str, Any]
-    chrf: float
-    chrf_signature: str
-
-
-def corpus_scores(hypotheses: Sequence[str], references: Sequence[str]) -> CorpusScores:
-    """Return the scores of ``standard_metrics``.
-
-    Raises:
-        ValueError: the numbers of lines differ, or there are none.
-    """
-    require_equal_counts(hypotheses=hypotheses, references=references)
-    no_sources = [""] * len(hypotheses)  # which BLEU and chrF ignore
-    scores = score_corpus(standard_metrics(), hypotheses, references, no_sources)
-    return CorpusScores(**scores)  # type: ignore[typeddict-item]

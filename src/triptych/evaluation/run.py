@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych.data.contrast import SUITES
 from triptych.data.corpus import Corpus
+from triptych.data.pairs import target_languages
 from triptych.decoding.choices import EXACT
 from triptych.errors import UserError, one_line
 from triptych.evaluation.length_penalty import ChosenSearch, choose_length_penalty
@@ -88,10 +89,10 @@ def check_languages(metrics: Mapping[str, Metric], corpus: Corpus) -> None:
         UserError: one cannot, as one whose tokenisation is not installed.
     """
     for test_set in corpus.test_names:
-        for_languages(metrics, [route[-1] for route, _ in corpus.sections[test_set]])
+        for_languages(metrics, target_languages(corpus.sections[test_set]))
 
 
-def choose_search(run: Run, search: DictConfig, search_tokens: int) -> ChosenSearch:
+def choose_search(run: Run, search: DictConfig, search_tokens: int, metrics: Mapping[str, Metric]) -> ChosenSearch:
     """Build the search of a configuration; a length penalty to be tuned is chosen on the run's validation set.
 
     Raises:
@@ -102,7 +103,7 @@ def choose_search(run: Run, search: DictConfig, search_tokens: int) -> ChosenSea
         return ChosenSearch(built, {})
     corpus = run.load_corpus()
     check_text(run, corpus)
-    return choose_length_penalty(run.translator, corpus, built, search_tokens)
+    return choose_length_penalty(run.translator, corpus, built, search_tokens, metrics)
 
 
 def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, search_tokens: int) -> RunEvaluation:
@@ -126,7 +127,7 @@ def evaluate_run(run: Run, split: str, search: DictConfig, metric: DictConfig, s
     if split not in corpus.splits:
         known = [*corpus.splits, *([SUITES] if corpus.suites(1) else [])]
         raise UserError(f"split={split} is unknown; the run's data has {', '.join(known)}.")
-    chosen = choose_length_penalty(translator, corpus, wanted, search_tokens)
+    chosen = choose_length_penalty(translator, corpus, wanted, search_tokens, metrics)
     found = evaluate_split(
         translator,
         corpus,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.data.corpus import Corpus
-from triptych.data.pairs import Pairs, Section
+from triptych.data.pairs import Pairs, Section, target_languages
 from triptych.data.tokenizer import Tokenizer
 from triptych.data.word_splitting import UNKNOWN
 from triptych.decoding.search import Search
@@ -20,7 +20,7 @@ from triptych.evaluation.bleu_variants import bleu_by_length, sentence_bleu_piec
 from triptych.evaluation.length_penalty import COMMON_PENALTY, ChosenSearch
 from triptych.evaluation.likelihood import sentence_nats
 from triptych.evaluation.mean_nats import mean_nats, nats_lines
-from triptych.evaluation.metrics import Metric, for_languages, score_corpus
+from triptych.evaluation.metrics import Metric, deciding_bleu, for_languages, score_corpus
 from triptych.evaluation.outputs import repetition_rate
 from triptych.evaluation.translation import translate_sections
 from triptych.evaluation.word_recall import recall_by_frequency, training_counts
@@ -135,7 +135,8 @@ def evaluate_pairs(
     check_metrics(metrics)
     sources, references = map(list, pairs)
     tokenizer, search = translator.tokenizer, chosen.search
-    metrics = for_languages(metrics, [route[-1] for route, size in sections for _ in range(size)])
+    languages = target_languages(sections)
+    metrics, bleu = for_languages(metrics, languages), deciding_bleu(metrics, languages)
     start = time.perf_counter()
     found, *alike = translate_sections(
         translator, sources, sections, penalties=chosen.penalties, search=search, search_tokens=search_tokens
@@ -156,7 +157,9 @@ def evaluate_pairs(
         "seconds": seconds,
         "checkpoint": checkpoint,
         **_search_settings(search),
-        "by_length": bleu_by_length(translations, references, [len(line.split()) for line in sources], length_edges),
+        "by_length": bleu_by_length(
+            bleu, translations, references, [len(line.split()) for line in sources], length_edges
+        ),
     }
     for translated in alike:
         again = _at_common_penalty(score_corpus(metrics, [one.text for one in translated], references, sources))

@@ -96,7 +96,7 @@ def evaluate_text(
         [Section(direction, len(text.src))],
         name=name,
         metrics=metrics,
-        chosen=choose_search(run, config.search, config.search_tokens),
+        chosen=choose_search(run, config.search, config.search_tokens, metrics),
         search_tokens=config.search_tokens,
         length_edges=run.config.length_edges,
         checkpoint=run.weights,

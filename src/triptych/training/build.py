@@ -27,10 +27,12 @@ from triptych.contract.model import TranslationModel
 from triptych.data import store
 from triptych.data.corpus import TRAIN, VALIDATION, Corpus
 from triptych.data.datamodule import TranslationData
+from triptych.data.pairs import target_languages
 from triptych.data.store import Store
 from triptych.data.text_figures import TextFigures, text_figures
 from triptych.data.tokenizer import Tokenizer
 from triptych.errors import UserError
+from triptych.evaluation.metrics import Metric, deciding_bleu
 from triptych.files import require_folder
 from triptych.runs.folder import RunFolder
 from triptych.training.budget import total_steps
@@ -168,8 +170,14 @@ def build_module(
     return module
 
 
-def build_callbacks(config: DictConfig, parts: TrainingParts, folder: RunFolder) -> list[Callback]:
-    """Build the callbacks that every run has, and those of ``config.callbacks``."""
+def build_callbacks(
+    config: DictConfig, parts: TrainingParts, folder: RunFolder, metrics: Mapping[str, Metric]
+) -> list[Callback]:
+    """Build the callbacks that every run has, and those of ``config.callbacks``; BLEU has its settings in ``metrics``.
+
+    Raises:
+        UserError: as ``deciding_bleu``.
+    """
     lines, console = parts.corpus.splits[VALIDATION], Console()
     validation_bleu = ValidationBleu(
         store=parts.stores[VALIDATION],
@@ -177,6 +185,7 @@ def build_callbacks(config: DictConfig, parts: TrainingParts, folder: RunFolder)
         tokenizer=parts.tokenizer,
         search=instantiate(config.validation.search),
         search_tokens=config.search_tokens,
+        bleu=deciding_bleu(metrics, target_languages(parts.corpus.sections[VALIDATION])),
         every=config.validation.bleu_every,
         samples=config.validation.samples,
     )

@@ -155,9 +155,10 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     if config.init:
         take_weights(parts, config.init, trust=vouched_for(config))
     check_lengths(config, parts)
-    check_languages(build_metrics(config.metric), plan.corpus)  # a mistake is found now, and not after the training
+    metrics = build_metrics(config.metric)
+    check_languages(metrics, plan.corpus)  # a mistake is found now, and not after the training
     shared = trunk_steps(config, parts.data.total_steps)
-    callbacks = build_callbacks(config, parts, folder)
+    callbacks = build_callbacks(config, parts, folder, metrics)
     check_checkpoints(config, parts.data.total_steps, callbacks)
     if shared:
         callbacks.append(KeepTrunk(folder, plan.trunk_hash, shared))

@@ -84,7 +84,7 @@ def score_run(
     translator = _translator(config, folder, checkpoint, str(device), trained_config)
     validation = split_loss(translator, corpus, VALIDATION, config.search_tokens)
     metrics, test = build_metrics(config.metric), {}
-    chosen = choose_length_penalty(translator, corpus, instantiate(config.search), config.search_tokens)
+    chosen = choose_length_penalty(translator, corpus, instantiate(config.search), config.search_tokens, metrics)
     for split in corpus.test_names if config.test else ():
         logger.info("translating %s …", split)
         found = evaluate_split(
@@ -167,11 +167,11 @@ def _sizes(trained: RunFolder, model: DictConfig) -> dict[str, int]:
 def _equal_keys(own: DictConfig, stored: DictConfig, above: str = "") -> Iterator[tuple[str, int]]:
     """Yield the keys of ``own``, with those of its parts as in ``encoder.d_ff``, and the integers of ``stored``."""
     for key, value in own.items():
-        there = stored.get(key)
+        there = stored.get(str(key))
         if OmegaConf.is_dict(value) and OmegaConf.is_dict(there):
-            yield from _equal_keys(value, there, f"{above}{key}.")
+            yield from _equal_keys(value, there, f"{above}{key!s}.")
         elif type(value) is int and type(there) is int:
-            yield f"{above}{key}", there
+            yield f"{above}{key!s}", there
 
 
 def _link_weights(trained: RunFolder, beside: Path) -> None:

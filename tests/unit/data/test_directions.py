@@ -22,6 +22,7 @@ from triptych.data.tokenizer import SentencePieceTrainer, Tokenizer
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
+from triptych.evaluation.metrics import standard_metrics
 from triptych.runs.identity import short_label
 from triptych.training.callbacks.validation_bleu import ValidationBleu
 
@@ -153,6 +154,7 @@ def test_validation_is_decoded_into_the_language_of_each_pair(files: Path) -> No
     stores = store.prepare(corpus, tokenizer, files / "cache", corpus.max_length, corpus.max_length_ratio)
     lines = list(corpus.splits["validation"].src), list(corpus.splits["validation"].tgt)
     settings = {"tokenizer": tokenizer, "search": GREEDY, "search_tokens": 100, "every": 1, "samples": 1}
+    settings["bleu"] = standard_metrics()["bleu"]
     validation = ValidationBleu(store=stores["validation"], lines=lines, **settings)
     assert validation.tags == [LanguageTags(FR, EN)] * 6 + [LanguageTags(EN, DE)] * 6
     assert tokenizer.decode(validation.sources, "src") == lines[0]

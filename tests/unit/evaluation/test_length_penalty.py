@@ -7,12 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from made_runs import corpus_scores
 
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translation
 from triptych.errors import UserError
 from triptych.evaluation.length_penalty import PENALTIES, choose_length_penalty, validation_sample
-from triptych.evaluation.metrics import corpus_scores
+from triptych.evaluation.metrics import Bleu
 
 REFERENCES = [f"the {noun} sleeps in the {place} near the river" for noun in "abcdef" for place in "xyz"]
 
@@ -51,7 +52,7 @@ class Shortens:
 @pytest.mark.parametrize("right", PENALTIES)
 def test_the_best_on_validation_is_chosen(right: float) -> None:
     translator: Any = Shortens(right)
-    chosen = choose_length_penalty(translator, corpus(), tuned_search(), 100)
+    chosen = choose_length_penalty(translator, corpus(), tuned_search(), 100, {})
     assert (chosen.search.length_penalty, chosen.search.is_tuned) == (right, False)
     assert translator.tried == [list(PENALTIES)], "in one search"
     assert list(chosen.bleu) == list(PENALTIES)
@@ -62,7 +63,7 @@ def test_the_best_on_validation_is_chosen(right: float) -> None:
 
 def test_a_given_penalty_is_kept_and_nothing_translated() -> None:
     search = tuned_search().with_length_penalty(1.0)
-    chosen = choose_length_penalty(SimpleNamespace(), corpus(), search, 100)  # type: ignore[arg-type]
+    chosen = choose_length_penalty(SimpleNamespace(), corpus(), search, 100, {})  # type: ignore[arg-type]
     assert (chosen.search, chosen.bleu) == (search, {})
 
 
@@ -70,12 +71,26 @@ def test_of_equal_scores_the_smallest_penalty_wins() -> None:
     translator: Any = SimpleNamespace(
         best_by_penalty=lambda lines, penalties, *given: [[Translation(line, False) for line in REFERENCES]] * 6
     )
-    assert choose_length_penalty(translator, corpus(), tuned_search(), 100).search.length_penalty == 0.0
+    assert choose_length_penalty(translator, corpus(), tuned_search(), 100, {}).search.length_penalty == 0.0
+
+
+def test_the_choice_is_by_bleu_as_the_metric_is_set() -> None:
+    """With 13a, a line of Chinese is one word, and all penalties but the right one have no matches."""
+    chinese = ["那只红色的猫睡在房子里面"] * 2
+    translator: Any = SimpleNamespace(
+        best_by_penalty=lambda lines, penalties, *given: [
+            [Translation(line[: 12 - missing], False) for line in chinese] for missing in (7, 5, 3, 1, 4, 6)
+        ]
+    )
+    text = corpus(chinese, (("en", "zh"), 2))
+    metrics = {"bleu": Bleu(tokenize="language", lowercase=False)}
+    assert choose_length_penalty(translator, text, tuned_search(), 100, metrics).search.length_penalty == 1.2
+    assert choose_length_penalty(translator, text, tuned_search(), 100, {}).search.length_penalty == 0.0
 
 
 def test_greedy_search_is_not_repeated() -> None:
     translator: Any = Shortens(2.0)
-    chosen = choose_length_penalty(translator, corpus(), tuned_search(beam_size=1), 100)
+    chosen = choose_length_penalty(translator, corpus(), tuned_search(beam_size=1), 100, {})
     assert translator.tried == [[0.0]]
     assert list(chosen.bleu) == [0.0]
 

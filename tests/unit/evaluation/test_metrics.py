@@ -14,6 +14,7 @@ import pytest
 import sacrebleu
 from conftest import ROOT
 from hydra.utils import instantiate
+from made_runs import corpus_scores
 from omegaconf import OmegaConf
 
 from triptych.errors import UserError
@@ -23,7 +24,6 @@ from triptych.evaluation.metrics import (
     Metric,
     MetricScore,
     Ter,
-    corpus_scores,
     for_languages,
     score_corpus,
     standard_metrics,

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from made_runs import corpus_scores
 
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translation
 from triptych.errors import UserError
 from triptych.evaluation.length_penalty import ChosenSearch
-from triptych.evaluation.metrics import Metric, MetricScore, corpus_scores, standard_metrics
+from triptych.evaluation.metrics import Metric, MetricScore, standard_metrics
 from triptych.evaluation.splits import Evaluation, _without_unknown, check_metrics, evaluate_split, save_evaluation
 from triptych.runs.folder import RunFolder
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_runs import NODE, REFERENCES, add_arm, rows_of, scores, spoilt
+from made_runs import NODE, REFERENCES, add_arm, corpus_scores, rows_of, scores, spoilt
 from scipy import stats
 
 from triptych.errors import UserError
 from triptych.evaluation.mean_nats import mean_nats
-from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.analysis import Analysis
 from triptych.reports.comparisons import Comparisons, ScoredTexts
 from triptych.reports.measures import find_measure

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_runs import REFERENCES, make_run, make_unfinished, rows_of, spoilt, write_translations
+from made_runs import REFERENCES, corpus_scores, make_run, make_unfinished, rows_of, spoilt, write_translations
 from sacrebleu.metrics.bleu import BLEU
 
 from triptych.commands.report import main
 from triptych.errors import UserError
 from triptych.evaluation.bleu_statistics import bleu_statistics, corpus_bleu
-from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.comparisons import ScoredTexts
 from triptych.reports.significance import PairedTests, compare_models
 from triptych.reports.statistics.randomization import TRIALS, random_seed, randomized_p

@@ -14,7 +14,7 @@ from triptych.data.store import Store
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
-from triptych.evaluation.metrics import corpus_scores
+from triptych.evaluation.metrics import Metric, score_corpus, standard_metrics
 from triptych.training.distributed import all_gather
 from triptych.training.module import TranslationModule
 
@@ -30,6 +30,7 @@ class ValidationBleu(Callback):
         tokenizer: turns ids into text.
         search: how to translate.
         search_tokens: padded source tokens translated at a time.
+        bleu: the metric.
         every: validations from one BLEU to the next.
         samples: number of translations to show.
     """
@@ -42,6 +43,7 @@ class ValidationBleu(Callback):
         tokenizer: Tokenizer,
         search: Search,
         search_tokens: int,
+        bleu: Metric,
         every: int,
         samples: int,
     ) -> None:
@@ -51,6 +53,7 @@ class ValidationBleu(Callback):
         self.tokenizer = tokenizer
         self.search = search
         self.search_tokens = search_tokens
+        self.metrics = {**standard_metrics(), "bleu": bleu}
         self.every = every
         self.samples = samples
         self.validations = 0
@@ -65,7 +68,7 @@ class ValidationBleu(Callback):
             pl_module.log("validation/bleu", 0.0, logger=False)
             return
         hypotheses = self._translate(trainer, pl_module)
-        scores = corpus_scores(hypotheses, self.lines[1])
+        scores = score_corpus(self.metrics, hypotheses, self.lines[1], self.lines[0])
         pl_module.log("validation/bleu", scores["bleu"], logger=False)  # read by the checkpoint that keeps the best
         pl_module.write({"validation/bleu": scores["bleu"], "validation/chrf": scores["chrf"]})
         samples = [list(row) for row in zip(*self.lines, hypotheses, strict=True)][: self.samples]

@@ -9,12 +9,11 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import REFERENCES, spoilt
+from made_runs import REFERENCES, corpus_scores, spoilt
 from sacrebleu.metrics.bleu import BLEU
 from scipy import stats
 
 from triptych.evaluation.bleu_statistics import bleu_statistics
-from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.statistics import interaction
 from triptych.reports.statistics.difference import Difference
 from triptych.reports.statistics.interaction import (

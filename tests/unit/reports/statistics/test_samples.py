@@ -6,13 +6,12 @@ from math import comb
 
 import numpy as np
 import pytest
-from made_runs import REFERENCES, spoilt
+from made_runs import REFERENCES, corpus_scores, spoilt
 from sacrebleu.metrics.bleu import BLEU
 from scipy import stats
 from scipy.optimize import brentq
 
 from triptych.evaluation.bleu_statistics import bleu_statistics
-from triptych.evaluation.metrics import corpus_scores
 from triptych.reports.statistics.dunnett import dunnett
 from triptych.reports.statistics.randomization import randomized_p
 from triptych.reports.statistics.sentences import bootstrap_bleu, draw_resamples
