@@ -144,12 +144,14 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, keep_folder: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` to write to, and rename it to ``path`` when the block ends.
 
-    The block creates a file or a folder at the temporary path. If the block raises, ``path`` stays as it was. If
-    ``path`` is an existing folder, it stays and the new one is discarded: the names of folders are hashes of their
-    content, so another process has written the same folder first.
+    The block creates a file or a folder at the temporary path. If the block raises, ``path`` stays as it was.
+
+    Args:
+        path: of a file, or of a folder.
+        keep_folder: let an existing folder stay, and discard the new one: another process has written the same.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -162,9 +164,23 @@ def replacing(path: Path) -> Iterator[Path]:
         except OSError:
             if not (temporary.is_dir() and path.is_dir()):
                 raise
+            if not keep_folder:
+                _take_the_place_of(path, temporary)
     finally:
         with suppress(OSError):  # on a disk that cannot be written, there is none, and its own error is on its way
             _remove(temporary)
+
+
+def _take_the_place_of(path: Path, new: Path) -> None:
+    """Put a new folder in the place of an old one, which is removed; if that fails, the old one stays."""
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    path.rename(aside)
+    try:
+        new.rename(path)
+    except OSError:
+        aside.rename(path)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 @contextmanager

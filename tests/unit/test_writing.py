@@ -12,7 +12,7 @@ import pytest
 
 import triptych
 from triptych.errors import UserError
-from triptych.files import remove_abandoned_folders, writing
+from triptych.files import remove_abandoned_folders, replacing, writing
 from triptych.runs.demo import FOLDER
 
 WRITE = """
@@ -22,6 +22,37 @@ from triptych.files import writing
 with writing(Path(sys.argv[1])) as file:
     file.write(b"new\\n")
 """
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_folder_is_replaced_unless_the_one_that_is_there_is_the_same(tmp_path: Path, *, keep: bool) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "old").touch()
+    _replace(tmp_path / "run", keep_folder=keep)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["old" if keep else "new"]
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_folder_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "old").touch()
+    rename = Path.rename
+
+    def fail(path: Path, target: Path) -> Path:
+        if (path / "new").exists():
+            raise PermissionError(13, "Permission denied")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(PermissionError):
+        _replace(tmp_path / "run")
+    assert [path.name for path in tmp_path.rglob("*")] == ["run", "old"]
+
+
+def _replace(folder: Path, *, keep_folder: bool = False) -> None:
+    with replacing(folder, keep_folder=keep_folder) as beside:
+        beside.mkdir()
+        (beside / "new").touch()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 from collections.abc import Sequence
@@ -106,7 +107,18 @@ def _busy_seconds(columns: Sequence[int]) -> float:
 
 def _own_seconds() -> float:
     """Return the time that this process and those it started have worked; 0 at low priority, as in ``BUSY_TICKS``."""
-    return 0.0 if os.getpriority(os.PRIO_PROCESS, 0) > 0 else sum(os.times()[:4])
+    if os.getpriority(os.PRIO_PROCESS, 0) > 0:
+        return 0.0
+    return sum(os.times()[:4]) + sum(_seconds_of(child.pid) for child in multiprocessing.active_children())
+
+
+def _seconds_of(process: int | None) -> float:
+    """Return the time that a process has worked, such as one that makes batches; 0 if the system does not tell."""
+    try:
+        user, system = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    except OSError:  # it has just ended
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def cores_of_system() -> int:

@@ -46,7 +46,8 @@ def main(arguments: list[str]) -> int:
             given.append(JOBS)
         arms = forecast_arms(given, options.device, options.measure, options.pairs)
         if options.speeds:
-            names = label_arms([[one for one in arm.overrides if not one.startswith("seed=")] for arm in arms], None)
+            unseeded = [[one for one in arm.overrides if not one.startswith("seed=")] for arm in arms]
+            names = label_arms(unseeded, arms[0].reference)
             write_speeds(options.speeds, speeds_of(arms, names, options.measure))
     print_small_table(forecast_table(arms, notes(arms, options.device, options.measure, options.pairs), options.price))
     show_next(after_forecast(rest, several=len(arms) > 1))

@@ -26,7 +26,7 @@ def main(folder: Path, tokens: int, seed: int, epoch: int) -> int:
         except UserError as error:
             sys.stderr.write(str(error))
             return REFUSED
-        with replacing(folder) as beside:
+        with replacing(folder, keep_folder=True) as beside:
             beside.mkdir()
             np.save(beside / "rows.npy", np.concatenate(batches))
             np.save(beside / "ends.npy", np.cumsum([len(rows) for rows in batches]))

@@ -73,7 +73,7 @@ class StoredEpochs(PlannedEpochs):
         self._folder = cache / "plans" / key.hexdigest()[:16]
         with made_once(self._folder) as missing:
             if missing:
-                with replacing(self._folder) as beside:
+                with replacing(self._folder, keep_folder=True) as beside:
                     beside.mkdir(parents=True)
                     np.save(beside / "lengths.npy", np.asarray(lengths, np.int32))
         super().__init__(_mapped(self._folder / "lengths.npy"), tokens=tokens, seed=seed)

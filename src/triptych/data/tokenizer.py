@@ -331,7 +331,7 @@ class SentencePieceTrainer:
             unigram_alpha=self.unigram_alpha,
             lines=sum(map(len, texts.values())),
         )
-        with replacing(folder) as temporary:
+        with replacing(folder, keep_folder=True) as temporary:
             Tokenizer(settings, models).save(temporary)
 
     def _fingerprint(self, languages: tuple[str, ...], *texts: Sequence[str]) -> str:

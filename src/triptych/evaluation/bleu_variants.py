@@ -30,7 +30,7 @@ def bleu_by_length(
     bleu: Metric,
     hypotheses: Sequence[str],
     references: Sequence[str],
-    source_lengths: Sequence[int],
+    sources: Sequence[str],
     edges: Sequence[int],
 ) -> list[LengthBucket]:
     """Return the corpus BLEU of each range of source lengths.
@@ -39,19 +39,19 @@ def bleu_by_length(
         bleu: the metric.
         hypotheses: detokenised translations.
         references: one for each translation.
-        source_lengths: words of each source sentence.
+        sources: whose words are counted.
         edges: ascending positive bounds; (10, 20) makes the ranges 0-9, 10-19 and 20+.
 
     Raises:
         ValueError: the numbers of lines differ, there are none, or ``edges`` are not positive and ascending.
     """
-    require_equal_counts(hypotheses=hypotheses, references=references, source_lengths=source_lengths)
-    bounds = [0, *edges]
+    require_equal_counts(hypotheses=hypotheses, references=references, sources=sources)
+    lengths, bounds = [len(line.split()) for line in sources], [0, *edges]
     if any(low >= high for low, high in pairwise(bounds)):
         raise ValueError(f"edges={list(edges)} must be positive and ascend")
     buckets = []
     for low, high in [*pairwise(bounds), (bounds[-1], None)]:
-        rows = [i for i, words in enumerate(source_lengths) if low <= words and (high is None or words < high)]
+        rows = [i for i, words in enumerate(lengths) if low <= words and (high is None or words < high)]
         lines = [hypotheses[i] for i in rows], [references[i] for i in rows], [""] * len(rows)
         buckets.append(
             LengthBucket(

@@ -134,16 +134,15 @@ def evaluate_pairs(
     """
     check_metrics(metrics)
     sources, references = map(list, pairs)
-    tokenizer, search = translator.tokenizer, chosen.search
     languages = target_languages(sections)
     metrics, bleu = for_languages(metrics, languages), deciding_bleu(metrics, languages)
     start = time.perf_counter()
     found, *alike = translate_sections(
-        translator, sources, sections, penalties=chosen.penalties, search=search, search_tokens=search_tokens
+        translator, sources, sections, penalties=chosen.penalties, search=chosen.search, search_tokens=search_tokens
     )
     seconds = time.perf_counter() - start
     translations = [one.text for one in found]
-    pieces = [_pieces(tokenizer, lines) for lines in (translations, references)]
+    pieces = [_pieces(translator.tokenizer, lines) for lines in (translations, references)]
     nats = sentence_nats(translator, pairs, sections, search_tokens)
     scores = {
         **score_corpus(metrics, translations, references, sources),
@@ -156,10 +155,8 @@ def evaluate_pairs(
         "text": hashlib.sha256("\n".join([*sources, *references]).encode()).hexdigest()[:16],
         "seconds": seconds,
         "checkpoint": checkpoint,
-        **_search_settings(search),
-        "by_length": bleu_by_length(
-            bleu, translations, references, [len(line.split()) for line in sources], length_edges
-        ),
+        **_search_settings(chosen.search),
+        "by_length": bleu_by_length(bleu, translations, references, sources, length_edges),
     }
     for translated in alike:
         again = _at_common_penalty(score_corpus(metrics, [one.text for one in translated], references, sources))

@@ -112,7 +112,7 @@ def set_block(layer: Any, block: Block) -> None:
     query, key_value = attention.query, attention.key_value
     set_attention(layer.self_attention, attention, block.self_norm)
     set_linear(layer.self_attention.linear[0], query, key_value)
-    if block.cross_attention is not None and block.cross_norm is not None:
+    if block.cross_attention is not None:
         set_attention(layer.attention, block.cross_attention, block.cross_norm)
         set_linear(layer.attention.linear[0], block.cross_attention.query)
         set_linear(layer.attention.linear[1], block.cross_attention.key_value)

@@ -64,11 +64,6 @@ def write_archive(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], 
         for place in (home, folder):  # of a sweep, or measured later for what is kept
             if (place / SPEEDS_FILE).is_file():
                 shutil.copyfile(place / SPEEDS_FILE, beside / SPEEDS_FILE)
-        aside = beside.with_name(f"{beside.name}.old")
-        if theirs.exists():
-            theirs.rename(aside)
-    if aside.exists():
-        shutil.rmtree(aside)
 
 
 def _refuse_foreign(home: Path) -> None:

@@ -33,9 +33,7 @@ def unlike_hardware(rows: Sequence[ArmRow]) -> list[str]:
     arms: dict[str, list[str]] = {}
     for row in rows:
         for run in row.finished:
-            train = (run.result or {}).get("train") or {}
-            threads = train.get("threads") if train.get("device") == "cpu" else None
-            device = f"{threads} thread{'s' if threads > 1 else ''}" if threads else train.get("device")
+            device = ((run.result or {}).get("train") or {}).get("device")
             if device and row.label not in arms.setdefault(device, []):
                 arms[device].append(row.label)
     if len(arms) < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from triptych.reports.statistics.proportion import wilson_interval
+from triptych.reports.statistics.share import Share
 from triptych.reports.table import Table, make_cells
 
 SUITE_NOTES = (
@@ -26,7 +26,8 @@ def suite_table(suites: Mapping[str, Mapping[str, Any]]) -> Table:
     rows = []
     for name, scores in suites.items():
         detail = ", ".join(f"{kind} {one['right']} of {one['items']}" for kind, one in scores["by_kind"].items())
-        low, high = (100 * bound for bound in wilson_interval(scores["right"], scores["items"]))
-        rows.append([name, f"{100 * scores['accuracy']:.1f} [{low:.1f}, {high:.1f}]", detail])
+        within = Share(scores["right"], scores["items"]).interval()
+        shown = f"{100 * scores['accuracy']:.1f} [{100 * within.low:.1f}, {100 * within.high:.1f}]"
+        rows.append([name, shown, detail])
     cells = make_cells(["suite", "right (%) [95% interval]", "kinds"], rows)
     return Table("Contrastive suites", cells, SUITE_NOTES, prose=frozenset({0, 2}), optional=[2])

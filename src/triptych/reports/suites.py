@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from triptych.reports.arm_rows import ArmRow, runs_of
 from triptych.reports.columns import Column, average_seeds, print_cell
-from triptych.reports.statistics.proportion import wilson_interval
+from triptych.reports.statistics.share import Share
 from triptych.reports.stored_run import suite_names
 from triptych.reports.table import Table, make_cells
 
@@ -42,5 +42,5 @@ def _accuracy(row: ArmRow, line: dict[str, float], name: str) -> str:
     scored = [run.suites[name] for run in row.finished if name in run.suites]
     if len(scored) != 1:
         return text
-    low, high = wilson_interval(scored[0]["right"], scored[0]["items"])
-    return f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
+    within = Share(scored[0]["right"], scored[0]["items"]).interval()
+    return f"{text} [{100 * within.low:.1f}, {100 * within.high:.1f}]"

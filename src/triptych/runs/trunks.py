@@ -63,7 +63,7 @@ def keep_trunk(folder: RunFolder, trunk_hash: str, steps: int, save: Callable[[P
         steps: optimizer steps done.
         save: writes a checkpoint.
     """
-    with replacing(folder.trunk) as beside:
+    with replacing(folder.trunk, keep_folder=True) as beside:
         beside.mkdir()
         for path in folder.checkpoints.glob("*.ckpt"):
             if path.name not in (LAST, PREVIOUS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from triptych import __version__
@@ -40,7 +41,12 @@ def speeds_of(arms: Sequence[Estimate], names: Sequence[str], measure: int) -> M
         arms: the estimates of the arms, at least one.
         names: what reports call each.
         measure: optimizer steps that each was measured for.
+
+    Raises:
+        UserError: two arms have one name, as those do that differ in their seed alone.
     """
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
+        raise UserError(f"--speeds measures each arm once, and {twice[0]} has several seeds; give one seed.")
     found = {
         name: ArmSpeed(tokens_per_second=arm.tokens / arm.seconds, parameters=arm.parameters)
         for name, arm in zip(names, arms, strict=True)

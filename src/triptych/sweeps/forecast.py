@@ -57,6 +57,7 @@ class Estimate:
         jobs: arms of the sweep that would run at a time.
         trunk: hash of its training without the budget, if it shares its first steps with larger budgets.
         trunk_steps: how many those are.
+        reference: the arm that its study compares the others with.
     """
 
     overrides: tuple[str, ...]
@@ -81,6 +82,7 @@ class Estimate:
     jobs: int = 1
     trunk: str | None = None
     trunk_steps: int = 0
+    reference: str | None = None
 
 
 def forecast_arms(
@@ -206,6 +208,7 @@ def _estimate(
             training=training_of(arm, SCORING if arm.processes == 1 else (), text=found.fingerprint, with_devices=True),
             averaged=4 * parameters * (arm.config.checkpoint.average > 1),
             translation_seconds=found.translation_seconds(arm.config, search_rate),
+            reference=arm.config.study.reference,
         )
         for arm in arms
     ]

@@ -131,8 +131,9 @@ class SideBySide:
                         self.time_left.progress(running.arm.label, *progress)
                         self._say_how_far()
             finally:
-                for running in self.running:  # left by an error of this process
-                    running.process.kill()
+                for running in self.running:  # left by an error of this process, such as a pipe that nobody reads
+                    running.process.stop()
+                for running in self.running:
                     running.process.wait()
         if self.signals:
             self._stop()

@@ -10,7 +10,7 @@ from lightning.pytorch.callbacks import Callback, EarlyStopping
 from omegaconf import DictConfig
 
 from triptych.data.batching import unique_length_pairs
-from triptych.data.corpus import TRAIN
+from triptych.data.corpus import TRAIN, VALIDATION
 from triptych.decoding.batches import LONGEST
 from triptych.errors import UserError
 from triptych.training.build import TrainingParts
@@ -22,8 +22,9 @@ def check_lengths(config: DictConfig, parts: TrainingParts) -> None:
     Raises:
         UserError: a pair is too long for the model's positions, or a line that will be translated is no sentence.
     """
-    search = instantiate(config.search)
+    scored, validated = instantiate(config.search), instantiate(config.validation.search)
     for split, store in parts.stores.items():
+        searches = [scored, validated] if split == VALIDATION else [scored]
         hops = 0 if split == TRAIN else len(parts.corpus.sections[split][0].route) - 1
         lengths = parts.data.stream.longest if split == TRAIN else store.lengths
         if split != TRAIN and (longest := int(lengths.max(initial=0))) > LONGEST:
@@ -33,10 +34,12 @@ def check_lengths(config: DictConfig, parts: TrainingParts) -> None:
             )
         for src, tgt in unique_length_pairs(lengths)[0].tolist():
             parts.model.check_lengths(src, tgt)
-            for _ in range(hops):
-                longest = int(search.limit(torch.tensor(src)))
-                parts.model.check_lengths(src, 1 + longest)
-                src = longest  # length of the source of the next hop, </s> counted as well
+            for search in searches:
+                length = src
+                for _ in range(hops):
+                    longest = int(search.limit(torch.tensor(length)))
+                    parts.model.check_lengths(length, 1 + longest)
+                    length = longest  # that of the source of the next hop, </s> counted as well
 
 
 def check_checkpoints(config: DictConfig, steps: int, callbacks: Sequence[Callback] = ()) -> None:

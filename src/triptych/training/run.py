@@ -211,7 +211,7 @@ def _make_folder(plan: RunPlan) -> None:
     """
     folder = plan.folder
     if not folder.path.exists():
-        with replacing(folder.path) as beside:
+        with replacing(folder.path, keep_folder=True) as beside:
             beside.mkdir()
             write_record(RunFolder(beside), plan.record)
     elif not folder.record.exists():

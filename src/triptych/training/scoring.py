@@ -131,7 +131,8 @@ def _score_suites(translator: Translator, folder: RunFolder, corpus: Corpus, con
 def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None:
     """Score the weights of another run with the same training as this run's configuration says.
 
-    The folder appears once it is whole, with its result.
+    The folder appears once it is whole, with its result. It replaces what a training has left that ended before its
+    first checkpoint.
 
     Args:
         plan: of this run.
@@ -139,7 +140,6 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         device: where to translate.
     """
     config, folder = plan.run_config.config, plan.folder
-    shutil.rmtree(folder.path, ignore_errors=True)  # left by a training that ended before its first checkpoint
     own = {"run": folder.path.name, "config_hash": plan.config_hash, "weights_of": trained.path.name}
     result = {**read_trained(trained, plan.training_hash), **own}
     with replacing(folder.path) as beside:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -136,3 +137,21 @@ def test_the_watch_begins_before_torch_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["CoreWatch", "False"]
+
+
+def test_the_processes_that_make_batches_are_no_other_programs() -> None:
+    child = multiprocessing.get_context("fork").Process(target=_work, daemon=True)
+    child.start()
+    try:
+        before, began = threads._own_seconds(), time.monotonic()
+        while threads._own_seconds() - before < 0.2:
+            assert time.monotonic() - began < 60
+            time.sleep(0.05)
+    finally:
+        child.kill()
+        child.join()
+
+
+def _work() -> None:
+    while True:
+        pass

@@ -15,6 +15,7 @@ REFERENCES = [
     "Il pleut.",
 ]
 BLEU = standard_metrics()["bleu"]
+SOURCES = ["w" + " w" * (words - 1) for words in (10, 9, 2)]
 HYPOTHESES = [
     "Les raisons de cet optimisme, chez les uns, et du pessimisme, chez les autres ?",
     "Le chat est sur le tapis.",
@@ -43,7 +44,7 @@ def test_pieces_longer_than_the_reference_suffer_no_brevity_penalty() -> None:
 
 
 def test_bleu_by_length_puts_each_sentence_in_one_range() -> None:
-    buckets = bleu_by_length(BLEU, HYPOTHESES, REFERENCES, [10, 9, 2], edges=[3, 10, 20])
+    buckets = bleu_by_length(BLEU, HYPOTHESES, REFERENCES, SOURCES, edges=[3, 10, 20])
     assert [(bucket["label"], bucket["low"], bucket["high"], bucket["sentences"]) for bucket in buckets] == [
         ("0-2", 0, 3, 1),
         ("3-9", 3, 10, 1),
@@ -56,26 +57,26 @@ def test_bleu_by_length_puts_each_sentence_in_one_range() -> None:
 
 
 def test_bleu_by_length_without_edges_is_corpus_bleu() -> None:
-    (bucket,) = bleu_by_length(BLEU, HYPOTHESES, REFERENCES, [10, 9, 2], edges=[])
+    (bucket,) = bleu_by_length(BLEU, HYPOTHESES, REFERENCES, SOURCES, edges=[])
     assert bucket["bleu"] == corpus_scores(HYPOTHESES, REFERENCES)["bleu"]
 
 
 @pytest.mark.parametrize("edges", [[0, 5], [5, 5], [9, 4], [-1]])
 def test_edges_must_ascend(edges: list[int]) -> None:
     with pytest.raises(ValueError, match="ascend"):
-        bleu_by_length(BLEU, HYPOTHESES, REFERENCES, [10, 9, 2], edges=edges)
+        bleu_by_length(BLEU, HYPOTHESES, REFERENCES, SOURCES, edges=edges)
 
 
 def test_unequal_lines_are_refused() -> None:
     with pytest.raises(ValueError, match="1 hypotheses, 2 references"):
         sentence_bleu_pieces([["▁a"]], [["▁a"], ["▁b"]])
-    with pytest.raises(ValueError, match="2 source_lengths"):
-        bleu_by_length(BLEU, HYPOTHESES, REFERENCES, [1, 2], edges=[10])
+    with pytest.raises(ValueError, match="2 sources"):
+        bleu_by_length(BLEU, HYPOTHESES, REFERENCES, SOURCES[:2], edges=[10])
 
 
 def test_ranges_are_scored_with_the_tokenisation_of_the_metric() -> None:
     lines, references = ["那只红色的猫睡在房子里"], ["那只红色的猫睡在屋子里"]
-    (chinese,) = bleu_by_length(Bleu(tokenize="zh", lowercase=False), lines, references, [4], edges=[])
-    (english,) = bleu_by_length(BLEU, lines, references, [4], edges=[])
+    (chinese,) = bleu_by_length(Bleu(tokenize="zh", lowercase=False), lines, references, ["w w w w"], edges=[])
+    (english,) = bleu_by_length(BLEU, lines, references, ["w w w w"], edges=[])
     assert chinese["bleu"] == pytest.approx(sacrebleu.corpus_bleu(lines, [references], tokenize="zh").score)
     assert english["bleu"] == 0

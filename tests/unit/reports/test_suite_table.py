@@ -10,7 +10,7 @@ from made_runs import change, make_run, make_unfinished, rows_of
 
 from triptych.errors import UserError
 from triptych.reports.build import report
-from triptych.reports.statistics.proportion import wilson_interval
+from triptych.reports.statistics.share import Share
 from triptych.reports.suites import INTERVAL, suites
 from triptych.reports.table import MISSING
 
@@ -28,8 +28,9 @@ def add(root: Path, given: str, seed: int = 1, text: str = "0123", **right: int)
 
 def test_wilsons_interval() -> None:
     # (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n) with p = 0.8, n = 10, z = 1.96: 0.71674 ± 0.22658.
-    assert wilson_interval(8, 10) == pytest.approx((0.49016, 0.94332), abs=1e-4)
-    assert wilson_interval(0, 10)[0] == 0
+    within = Share(8, 10).interval()
+    assert (within.low, within.high) == pytest.approx((0.49016, 0.94332), abs=1e-4)
+    assert Share(0, 10).interval().low == 0
 
 
 def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> None:

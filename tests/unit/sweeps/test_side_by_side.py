@@ -160,6 +160,22 @@ def test_a_signal_lets_every_arm_save_and_starts_no_other(
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
 
+def test_an_error_of_the_sweep_lets_every_arm_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output of ``triptych train -m … | head`` is a pipe that nobody reads."""
+    log = tmp_path / "log"
+    log.touch()
+
+    def say(*_: object, **__: object) -> None:
+        while ("start", "b") not in events(log):
+            time.sleep(0.01)
+        raise BrokenPipeError
+
+    monkeypatch.setattr(SideBySide, "_say_how_far", say)
+    with pytest.raises(BrokenPipeError):
+        sweep(log, [queued("a"), queued("b"), queued("c")], b="long").run()
+    assert sorted(events(log)) == [("end", "a"), ("saved", "b"), ("start", "a"), ("start", "b")]
+
+
 def test_every_line_stands_behind_its_arm(messages: pytest.LogCaptureFixture) -> None:
     shown = ArmMessages(SaidOnce([]))
     sent = '{"logger": "triptych.data", "level": 30, "text": "one\\ntwo", "progress": null}'

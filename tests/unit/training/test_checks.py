@@ -25,6 +25,16 @@ def test_a_line_that_cannot_be_translated_is_found_before_training(tmp_path: Pat
         check_lengths(config, replace(parts, stores={"test": longer}))
 
 
+def test_positions_hold_the_longest_translation_of_either_search(tmp_path: Path) -> None:
+    """The training died at its first validation, whose search is another one than that of the test sets."""
+    config = compose_train(*PLAIN, *BPE, f"cache={tmp_path}", "search.max_length_extra=5", "model.max_length=150")
+    parts = build_parts(config, instantiate(config.data), None)
+    check_lengths(config, parts)
+    config.validation.search.max_length_extra = 150
+    with pytest.raises(UserError, match="max_length=150 holds too few"):
+        check_lengths(config, parts)
+
+
 PLAIN = ["scale=smoke", "data.train=200", "model.positions=learned"]
 BPE = ["tokenizer.vocab_size=400"]
 UNIGRAM = ["tokenizer=unigram", "tokenizer.vocab_size=330"]
