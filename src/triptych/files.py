@@ -21,11 +21,11 @@ from triptych.errors import UserError
 
 RUN_FILE = "run.json"
 """The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
-OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 """What a write says that fails because of its disk, and not because of its name."""
 STREAMS = {"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}
 """Names of the streams that every process has, and their numbers."""
-NEW = 60
+RECENT_SECONDS = 60
 """Seconds in which a file that is being made need not be locked yet."""
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 """What a file system says that keeps no locks, as NFS without its lock service."""
@@ -126,7 +126,7 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
+def error_names(path: Path, temporary: Path | None = None) -> Iterator[None]:
     """Let an error of the system name the file or folder that is written, as that of a full disk does not.
 
     Args:
@@ -136,7 +136,7 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno in OF_DISKS:
+        if error.filename is None and error.errno in DISK_ERRORS:
             error.filename = str(path)
         elif temporary and str(error.filename).startswith(str(temporary)):
             error.filename = f"{path}{str(error.filename).removeprefix(str(temporary))}"
@@ -156,10 +156,10 @@ def replacing(path: Path, *, keep_folder: bool = False) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with naming(path, temporary):
+        with error_names(path, temporary):
             yield temporary
         try:
-            with naming(path, temporary):
+            with error_names(path, temporary):
                 os.replace(temporary, path)
         except OSError:
             if not (temporary.is_dir() and path.is_dir()):
@@ -188,20 +188,20 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     """Give a file that appears under its name once it is complete. What is written to ``NAME.gz`` is compressed.
 
     A device or a pipe is written to directly, and a link leads to the file that it names. An open stream, such as
-    ``/dev/stdout``, goes on where it is: opened anew, the file behind it would be emptied.
+    ``/dev/stdout``, goes on where it is: opening it again would empty the file behind it.
     """
     if path.is_relative_to("/dev") or (path.exists() and not path.is_file()):
-        with naming(path), _open_device(path) as file, _compressing(file, path) as text:
+        with error_names(path), _open_device(path) as file, _compressing(file, path) as text:
             yield text
         return
     place = path.resolve()
     _remove_abandoned(place)
     with replacing(place) as beside, beside.open("wb") as file, _compressing(file, path) as text:
-        _hold(file)
+        _try_lock(file)
         yield text
 
 
-def _hold(file: BinaryIO) -> bool:
+def _try_lock(file: BinaryIO) -> bool:
     """Lock a file for as long as it is open; return False if another process holds it, or the system keeps no locks."""
     try:
         import fcntl
@@ -218,7 +218,7 @@ def _remove_abandoned(path: Path) -> None:
         if not re.fullmatch(r"\.[0-9a-f]{8}", leftover.suffix) or not leftover.is_file():
             continue
         with suppress(OSError), leftover.open("rb") as file:
-            if time.time() - leftover.stat().st_mtime > NEW and _hold(file):
+            if time.time() - leftover.stat().st_mtime > RECENT_SECONDS and _try_lock(file):
                 leftover.unlink()
 
 
@@ -227,7 +227,7 @@ def remove_abandoned_folders(path: Path) -> None:
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
         if re.fullmatch(r"\.[0-9a-f]{8}", leftover.suffix) and leftover.is_dir():
             touched = max(file.stat().st_mtime for file in (leftover, *leftover.rglob("*")))
-            if time.time() - touched > 60 * NEW:
+            if time.time() - touched > 60 * RECENT_SECONDS:
                 shutil.rmtree(leftover, ignore_errors=True)
 
 
@@ -308,7 +308,7 @@ def build_folder_once(folder: Path) -> Iterator[Path | None]:
             yield None
             return
         unfinished.mkdir(exist_ok=True)
-        with naming(folder):
+        with error_names(folder):
             yield unfinished
         for journal in unfinished.glob("*.journal"):
             journal.unlink()

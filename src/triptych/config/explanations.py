@@ -17,7 +17,7 @@ from triptych.config.types import OF_HYDRA
 from triptych.errors import UserError, is_shortage_of_memory, one_line
 
 ALIKE = 0.75
-"""Least similarity of two keys (``difflib``) of which the one may be meant by the other."""
+"""Minimum ``difflib`` similarity for suggesting a key."""
 
 TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 """What the system says when a process, or all of them, may open no more files."""

@@ -14,7 +14,7 @@ from triptych.errors import UserError
 from triptych.ranges import Amount, Range, Seed
 
 LISTS = ("metric", "callbacks", "logger")
-"""Groups of which several options can be chosen, each under its name."""
+"""Groups that can have several options at a time, each under its name."""
 
 
 @dataclass

@@ -121,7 +121,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def is_list(kind: Any) -> bool:
-    """Whether a list will do for a type: it is one, as ``Iterable``, or is made of one, or cannot be told, as ``T``."""
+    """Whether a list fits a type: a list, an ``Iterable``, a class that is made of one, or a type variable."""
     return not isinstance(kind, type) or issubclass(list, kind) or issubclass(kind, tuple | Set)
 
 

@@ -50,10 +50,10 @@ class Stream:
     first batches, so that every optimizer step is complete and all ranks have equally many batches.
 
     Args:
-        lengths: (n, 2) expected number of source and target tokens of each pair, by which training is counted.
+        lengths: (n, 2) expected number of source and target tokens of each pair; budgets and results count these.
         tokens: as for ``plan_epoch``; ``seed`` likewise.
         size: number of batches in a window: ranks times accumulated batches.
-        longest: (n, 2) the largest number of tokens, by which batches are planned; None where it is the expected one.
+        longest: (n, 2) the largest number of tokens of each pair, used to plan batches; None if it is the expected one.
         cache: folder in which the plans of a large corpus are kept; None to keep them in memory.
 
     Attributes:

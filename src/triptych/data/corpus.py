@@ -189,7 +189,7 @@ class ToyZipfCorpus(ToyCorpus):
 
     Args:
         stems: number of nouns, adjectives and verbs together.
-        exponent: of Zipf's law, by which words are drawn.
+        exponent: of Zipf's law for the frequencies of words.
         seed: seed of the words and of the sentences; all other arguments as of ``ToyCorpus``.
 
     Raises:

@@ -178,7 +178,7 @@ class _Mtdata:
     recipes: Path
 
     def tags(self, languages: Sequence[str]) -> list[str]:
-        """Return the tags by which mtdata names the files of languages: ``eng`` for ``en``.
+        """Return mtdata's tags of languages, which its file names contain: ``eng`` for ``en``.
 
         Raises:
             UserError: they are not those of the recipe.

@@ -32,7 +32,7 @@ class PlannedEpochs:
     """The batches of every epoch, in memory.
 
     Args:
-        lengths: (n, 2) number of tokens of each pair, by which batches are planned.
+        lengths: (n, 2) number of tokens of each pair, used to plan batches.
         tokens: as for ``plan_epoch``; ``seed`` likewise.
 
     Raises:

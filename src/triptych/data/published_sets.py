@@ -70,7 +70,7 @@ def _fetch(name: str, pair: str, folder: Path) -> None:
 
     data_set = DATASETS[name]
     try:
-        data_set.process_to_text(pair)  # anew: what another process was killed at would look complete
+        data_set.process_to_text(pair)  # again, since what a killed process left looks complete
         files = data_set.get_source_file(pair), data_set.get_reference_files(pair)[0]
     except (OSError, EOFError, SystemExit, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
         raise UserError(

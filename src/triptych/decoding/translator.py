@@ -286,7 +286,7 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """Return up to ``search.n_best`` hypotheses of each line, best first; none for an empty line.
 
-        ``progress`` is that of a text of which these lines are a part; None for one of their own.
+        ``progress`` counts the lines of the whole text; None if these lines are all of it.
         """
         search = search or self.search
         penalties = [search.chosen_penalty]

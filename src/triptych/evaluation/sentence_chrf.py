@@ -1,4 +1,4 @@
-"""chrF of single sentences, by which translations of one source are compared."""
+"""chrF of single sentences, to compare translations of one source."""
 
 from __future__ import annotations
 

@@ -104,13 +104,18 @@ def evaluate_text(
 
 
 def score_translations(
-    text: Pairs, sources: Sequence[str] | None, metrics: Mapping[str, Metric], tgt: str | None
+    translations: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str] | None,
+    metrics: Mapping[str, Metric],
+    tgt: str | None,
 ) -> dict[str, Any]:
     """Score translations of any system against their references.
 
     Args:
-        text: translations and references.
-        sources: which some metrics read, a line for each translation; None for empty ones.
+        translations: detokenised lines.
+        references: one for each translation.
+        sources: one for each translation, which some metrics read; None for empty lines.
         metrics: by the names of their scores.
         tgt: target language, for the metrics that depend on it.
 
@@ -118,11 +123,11 @@ def score_translations(
         Scores, signatures and details of the metrics, ``repetition_rate`` and ``sentences``.
     """
     if tgt is not None:
-        metrics = for_languages(metrics, [tgt] * len(text.src))
+        metrics = for_languages(metrics, [tgt] * len(translations))
     return {
-        **score_corpus(metrics, text.src, text.tgt, sources or [""] * len(text.src)),
-        "repetition_rate": repetition_rate(text.src),
-        "sentences": len(text.src),
+        **score_corpus(metrics, translations, references, sources or [""] * len(translations)),
+        "repetition_rate": repetition_rate(translations),
+        "sentences": len(translations),
     }
 
 
@@ -176,15 +181,15 @@ def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
 
 
 def _score_hypothesis(config: DictConfig, run: Run | None, metrics: Mapping[str, Metric]) -> dict[str, Any]:
-    text = read_text(config.hypothesis, config.reference)
-    require_plain_text(text.src, text.tgt, f"hypothesis={config.hypothesis}")
+    translations, references = read_text(config.hypothesis, config.reference)
+    require_plain_text(translations, references, f"hypothesis={config.hypothesis}")
     sources = None if config.input is None else list(read_lines(Path(config.input).expanduser()))
-    if sources is not None and len(sources) != len(text.tgt):  # the reference may be a pipe, which is read once
+    if sources is not None and len(sources) != len(references):  # the reference may be a pipe, which is read once
         raise UserError(
-            f"{config.input} has {len(sources):,} lines and {config.reference} has {len(text.tgt):,}; give as many."
+            f"{config.input} has {len(sources):,} lines and {config.reference} has {len(references):,}; give as many."
         )
     tgt = config.tgt or (None if run is None else run.tested[1])
-    return score_translations(text, sources, metrics, tgt)
+    return score_translations(translations, references, sources, metrics, tgt)
 
 
 def _name(path: str) -> str:

@@ -48,7 +48,7 @@ def trim_freed_memory() -> None:
 def loaded_objects_skipped() -> Iterator[None]:
     """Let Python's garbage collector skip what is loaded now, so that collecting between runs takes little time.
 
-    Does nothing where the caller has told it to skip objects already, since both could only be taken back together.
+    Does nothing if the caller has frozen objects already: unfreezing would free those too.
     """
     if gc.get_freeze_count():
         yield

@@ -62,7 +62,7 @@ def decoder_only_spec(embeddings: TiedEmbeddings, decoder: CausalBlocks) -> Tran
 
 
 def _shape(stack: Blocks) -> dict[str, Any]:
-    """Return what CTranslate2 is told of a stack's layers.
+    """Return CTranslate2's description of a stack's layers.
 
     Raises:
         UserError: keys and values of unequal sizes, or no norms, which CTranslate2 does not have; or no CTranslate2.

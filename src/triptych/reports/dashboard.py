@@ -50,7 +50,7 @@ class StudyDashboard:
     """What the dashboard of a study shows.
 
     Attributes:
-        study: name of the study, by which its runs are found.
+        study: name of the study, to find its runs.
         scale: name of the scale of these runs.
         entity: W&B account or team; empty for the user's own.
         project: W&B project of the runs.

@@ -17,11 +17,11 @@ from triptych.config.equal import FLOPS, SECONDS, TOKENS
 from triptych.reports.stored_run import StoredRun
 
 NEAR = 0.01
-"""Share of an amount by which a training may end before or after it and still be read at its end: seeds differ."""
+"""Largest relative distance between an amount and a training's end at which its end is read: seeds differ."""
 MOST_RATES = 2.0
 """Ratio of two learning rates, each as a share of its own peak, up to which losses within trainings are compared."""
 MOST_UNEQUAL = 0.05
-"""Share by which models of equal size may differ in their parameters: each is within 2% of a reference."""
+"""Largest relative difference in parameters of models of equal size: each is within 2% of a reference."""
 
 
 @dataclass(frozen=True)

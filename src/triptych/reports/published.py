@@ -94,7 +94,7 @@ class Published:
         Args:
             arm: the arm.
             base: the arm that it is compared with.
-            figures: the words by which a figure is known in the header; by default those of figures of quality.
+            figures: words of the header that mark a column of figures; by default those of quality.
         """
         found = []
         for name, ours, theirs in zip(self.header, self.beside(arm), self.beside(base), strict=True):

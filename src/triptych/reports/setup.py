@@ -39,7 +39,7 @@ def how_trained(rows: Sequence[ArmRow], study: Study) -> list[str]:
 
 
 def how_translated(runs: Sequence[StoredRun]) -> list[str]:
-    """Return how many sentences of each test set were translated, and by which search."""
+    """Return the number of translated sentences of each test set, and the search."""
     searches: dict[str, list[str]] = {}
     for name, scores in _scores(runs).items():
         searches.setdefault(_search(scores), []).append(name)
@@ -126,7 +126,7 @@ def _scores(runs: Sequence[StoredRun]) -> dict[str, list[Mapping[str, object]]]:
 
 
 def _search(scores: Sequence[Mapping[str, object]]) -> str:
-    """Return how many sentences were translated, and by which search."""
+    """Return the number of translated sentences, and the search."""
     return (
         f"{_sentences(scores)} sentences, beam {_values(scores, 'beam_size')}, "
         f"length penalty {_penalties(scores)}{_further(scores)}"

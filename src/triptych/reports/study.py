@@ -95,7 +95,7 @@ class Study:
 def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Study:
     """Return the study that the arms name, or else the runs, or else the path ``experiments/<study>/results/<scale>``.
 
-    What it claims, and by which measure, is read from the runs' configs. Runs of before claims were stored have those
+    Its claims and their measures are read from the runs' configs. Runs of before claims were stored have those
     of the study's present file.
 
     Raises:

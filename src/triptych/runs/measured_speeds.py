@@ -21,7 +21,7 @@ class ArmSpeed:
 
     Attributes:
         tokens_per_second: source and target tokens a second.
-        parameters: of its model, by which a report knows that the runs train the same model.
+        parameters: of its model; a report checks that the runs have as many.
     """
 
     tokens_per_second: float

@@ -9,7 +9,7 @@ from triptych.runs.folder import RunFolder
 from triptych.runs.result_file import SCORE_AGAIN, read_checked
 
 SEARCH = "triptych.decoding.search.Search"
-"""The class of which ``NEW_KEYS`` are arguments; one of the user's own has the arguments that it has."""
+"""The class whose arguments ``NEW_KEYS`` are; a class of the user's own has its own arguments."""
 NEW_KEYS = {"stop": EXACT, "min_length": 0}
 """Keys that older runs lack, with the values that do what was done then."""
 

@@ -29,7 +29,7 @@ def record(config: DictConfig, data: str, device: str, tokens_per_second: float)
     """
     path = _path(config, data)
     kept: dict[str, float] = {}
-    with contextlib.suppress(UserError):  # a damaged file is written anew
+    with contextlib.suppress(UserError):  # a damaged file is replaced
         kept = _read(path)
     write_json(path, {**kept, device: tokens_per_second})
 

@@ -178,7 +178,7 @@ def _require_known_values(folder: RunFolder, group: str, part: Any, trust: Seque
 
 
 def vouched_for(config: DictConfig) -> list[str]:
-    """Return what a configuration builds from and fetches: whoever made it trusts that in other configurations too."""
+    """Return what a configuration builds from and fetches. Its author trusts these in other configurations too."""
     parts: Any = OmegaConf.to_container(config)
     found = [value for group in BUILT for _, value in values_in(parts.get(group), group, TARGET)]
     fetched = [(group, name) for group, names in FETCHED.items() for name in names]

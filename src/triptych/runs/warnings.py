@@ -19,7 +19,7 @@ SPARE = 0.25
 
 
 @dataclass(frozen=True)
-class Warn:
+class RunWarning:
     """Something that a reader of a run's figures should know.
 
     Attributes:
@@ -31,10 +31,10 @@ class Warn:
     sentence: str
 
 
-def warnings_of(result: Mapping[str, Any]) -> list[Warn]:
+def warnings_of(result: Mapping[str, Any]) -> list[RunWarning]:
     """Return what is odd about a finished run, from its result.json."""
     diverged = (
-        [Warn("training diverged", "training diverged: its loss is no number.")] if result.get("diverged") else []
+        [RunWarning("training diverged", "training diverged: its loss is no number.")] if result.get("diverged") else []
     )
     return [
         *diverged,
@@ -44,14 +44,14 @@ def warnings_of(result: Mapping[str, Any]) -> list[Warn]:
     ]
 
 
-def of_text(text: Mapping[str, Any]) -> list[Warn]:
+def of_text(text: Mapping[str, Any]) -> list[RunWarning]:
     """Return what is odd about the text and its encoding.
 
     Args:
         text: as ``data.text_figures`` returns it; empty if it is not known.
     """
     found = [
-        Warn(
+        RunWarning(
             f"sentences of {split} stand in the training text",
             f"{split}: {count:,} of {text['sentences'][split]:,} source sentences stand in the training text too.",
         )
@@ -59,7 +59,7 @@ def of_text(text: Mapping[str, Any]) -> list[Warn]:
         if count
     ]
     found += [
-        Warn(
+        RunWarning(
             f"{split} has unknown tokens",
             f"{split}: the tokenizer has no piece for {share:.1%} of the tokens, which are <unk>.",
         )
@@ -68,7 +68,7 @@ def of_text(text: Mapping[str, Any]) -> list[Warn]:
     ]
     if (unused := text.get("unused", 0.0)) >= MOSTLY_UNUSED:
         found.append(
-            Warn(
+            RunWarning(
                 "most of the vocabulary is unused",
                 f"tokenizer: {unused:.0%} of the vocabulary occur nowhere in the training text; lower "
                 "tokenizer.vocab_size, or take another tokenizer.",
@@ -77,7 +77,7 @@ def of_text(text: Mapping[str, Any]) -> list[Warn]:
     return found
 
 
-def of_training(train: Mapping[str, Any], loss: float | None) -> list[Warn]:
+def of_training(train: Mapping[str, Any], loss: float | None) -> list[RunWarning]:
     """Return whether a training has learned nothing, and why its seconds may not be those of its devices.
 
     Args:
@@ -88,7 +88,7 @@ def of_training(train: Mapping[str, Any], loss: float | None) -> list[Warn]:
     unigram = train.get("unigram_loss")
     if loss is not None and unigram is not None and has_diverged(loss, unigram):
         found.append(
-            Warn(
+            RunWarning(
                 "nothing was learned",
                 f"nothing was learned: the validation loss, {loss:.3f} nats a token, is not below that of predicting "
                 f"each target by its frequency, {unigram:.3f}; train longer, or change the learning rate.",
@@ -96,7 +96,7 @@ def of_training(train: Mapping[str, Any], loss: float | None) -> list[Warn]:
         )
     if train.get("changed_devices"):
         found.append(
-            Warn(
+            RunWarning(
                 "the number of devices has changed",
                 "another number of devices trained a part of this run, so its seconds are not those of its devices.",
             )
@@ -104,7 +104,7 @@ def of_training(train: Mapping[str, Any], loss: float | None) -> list[Warn]:
     others, cores = train.get("other_cores"), train.get("cores")
     if others is not None and cores is not None and others + (train.get("threads") or 1) > cores + SPARE:
         found.append(
-            Warn(
+            RunWarning(
                 "other programs took the processor",
                 f"other programs kept {others:.1f} of {cores} cores busy during the training, so its speed is not that "
                 "of this machine.",
@@ -113,7 +113,7 @@ def of_training(train: Mapping[str, Any], loss: float | None) -> list[Warn]:
     return found
 
 
-def of_scores(scores: Mapping[str, Any]) -> list[Warn]:
+def of_scores(scores: Mapping[str, Any]) -> list[RunWarning]:
     """Return what is odd about the translations of all test sets.
 
     Args:
@@ -122,7 +122,7 @@ def of_scores(scores: Mapping[str, Any]) -> list[Warn]:
     return [found for name, one in (scores.get("test") or {}).items() for found in of_translations(name, one)]
 
 
-def of_translations(name: str, scores: Mapping[str, Any]) -> list[Warn]:
+def of_translations(name: str, scores: Mapping[str, Any]) -> list[RunWarning]:
     """Return what is odd about the translations of a test set.
 
     Args:
@@ -132,7 +132,7 @@ def of_translations(name: str, scores: Mapping[str, Any]) -> list[Warn]:
     found = []
     if (cut := scores.get("cut_share") or 0.0) >= MANY_CUT:
         found.append(
-            Warn(
+            RunWarning(
                 f"translations of {name} ended at the length limit",
                 f"{name}: the length limit ended {cut:.1%} of the translations; if they repeat themselves, train "
                 "longer, and else raise search.max_length_ratio or search.max_length_extra.",
@@ -140,7 +140,7 @@ def of_translations(name: str, scores: Mapping[str, Any]) -> list[Warn]:
         )
     if empty := scores.get("empty"):
         found.append(
-            Warn(
+            RunWarning(
                 f"translations of {name} are empty",
                 f"{name}: {empty:,} of {scores.get('sentences', empty):,} translations are empty.",
             )

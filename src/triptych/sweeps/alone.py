@@ -13,7 +13,7 @@ from triptych.runs.measured_speeds import ArmSpeed, MeasuredSpeeds
 from triptych.sweeps.forecast import Estimate
 
 JOBS = "jobs=1"
-"""The override by which each arm is measured with all threads."""
+"""The override that gives each measured arm all threads."""
 
 
 def refuse_company(measure: int | None) -> None:

@@ -27,7 +27,7 @@ else:
 PRELOADED = "triptych.sweeps.preloaded"
 """Module that is imported once for all arms."""
 TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")
-"""Environment variables by which rich takes any output for a terminal; that of an arm is a pipe."""
+"""Environment variables that make rich take any output for a terminal; that of an arm is a pipe."""
 
 
 class ArmProcess:

@@ -31,8 +31,8 @@ COMES_LATER = "arm %d was cut off %d times; the others come first."
 
 
 @dataclass(frozen=True)
-class Course:
-    """What is said of an arm when it starts, where arms run one after the other.
+class ArmAnnouncer:
+    """Says what starts, where arms run one after the other.
 
     Attributes:
         titles: what each arm is called, by its identity; none for a sweeper that chooses its arms as it goes along.
@@ -43,7 +43,7 @@ class Course:
     time_left: TimeLeft
 
     def start(self, arm: Arm) -> str:
-        """Return what is said of an arm that starts."""
+        """Return the message for an arm that starts, with the time left where it is known."""
         seconds = self.time_left.seconds()
         self.time_left.start(arm.identity)
         title = self.titles.get(arm.identity, f"arm {arm.place}: {' '.join(arm.overrides)}")
@@ -51,20 +51,20 @@ class Course:
 
 
 def compose_and_run_arm(
-    overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None], course: Course
+    overrides: Sequence[str], *, wait: bool, prepare: Callable[[], None], announcer: ArmAnnouncer
 ) -> float | None:
     """Prepare this process, compose the configuration of an arm that Hydra starts, and ``run_arm`` it."""
     prepare()
-    return run_arm(compose_unchecked(overrides), wait=wait, course=course)
+    return run_arm(compose_unchecked(overrides), wait=wait, announcer=announcer)
 
 
-def run_arm(composed: RunConfig, *, wait: bool, course: Course | None = None) -> float | None:
+def run_arm(composed: RunConfig, *, wait: bool, announcer: ArmAnnouncer | None = None) -> float | None:
     """Run one arm of a sweep. Its failure is written down and does not stop the others.
 
     Args:
         composed: configuration of the arm, checked or not.
         wait: for another process that trains the arm, to resume where it was killed; otherwise leave the arm to it.
-        course: of the sweep; None where its own process says which arm starts.
+        announcer: of the sweep; None where the sweep's own process says which arm starts.
 
     Returns:
         Validation loss in nats per token, for sweepers that choose their arms by it; None if the arm is not finished.
@@ -78,11 +78,11 @@ def run_arm(composed: RunConfig, *, wait: bool, course: Course | None = None) ->
         return None
     name_job(arm.label or arm.identity)
     run = _ArmRun(output, arm, wait)
-    if course is None:
+    if announcer is None:
         return run.run(composed)
-    logger.info(course.start(arm))
+    logger.info(announcer.start(arm))
     loss = run.run(composed)
-    course.time_left.end(arm.identity, finished=run.started and loss is not None)
+    announcer.time_left.end(arm.identity, finished=run.started and loss is not None)
     return loss
 
 

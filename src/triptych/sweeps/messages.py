@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from triptych.sweeps.shared_settings import SaidOnce
+from triptych.sweeps.shared_settings import RepeatFilter
 from triptych.training.callbacks.bars import Bars
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class ArmMessages:
     ALL = "all arms"
     """Label of the bar of the sweep."""
 
-    def __init__(self, said: SaidOnce) -> None:
+    def __init__(self, said: RepeatFilter) -> None:
         console = Console()
         self.bars = Bars(console) if console.is_terminal else None
         self._said = said

@@ -252,7 +252,7 @@ def _held_out(given: Any, pairs: int, joined: Sequence[int]) -> int:
 
     Args:
         given: value of ``data.validation`` or ``data.test``.
-        pairs: lines of the training text, of which it may be a share.
+        pairs: lines of the training text, or a sample of them.
         joined: how many lines are joined to a pair; there is a test set for each number.
     """
     if isinstance(given, int | float):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from triptych.config.composition import RunConfig
 
 
-class SaidOnce(logging.Filter):
+class RepeatFilter(logging.Filter):
     """Let a message be shown once if it follows from sections of the configuration that all arms share.
 
     Such a message names these sections: ``logger.info(…, extra={"sections": ("data",)})``.

@@ -17,7 +17,7 @@ from triptych.config.composition import RunConfig
 from triptych.sweeps.arm_process import ArmProcess
 from triptych.sweeps.arms import Arm
 from triptych.sweeps.messages import ArmMessages
-from triptych.sweeps.shared_settings import SaidOnce
+from triptych.sweeps.shared_settings import RepeatFilter
 from triptych.sweeps.time_left import TimeLeft, in_words
 
 logger = logging.getLogger(__name__)
@@ -105,13 +105,13 @@ class SideBySide:
         trained: set[str],
         work: Callable[[QueuedArm], int],
         of: int | None = None,
-        said: SaidOnce | None = None,
+        said: RepeatFilter | None = None,
     ) -> None:
         self.waiting = list(arms)
         self.running: list[RunningArm] = []
         self.jobs, self.cores, self.trained, self.work = jobs, cores, set(trained), work
         self.lines: queue.SimpleQueue[tuple[RunningArm, str | None]] = queue.SimpleQueue()
-        self.messages = ArmMessages(said or SaidOnce([]))
+        self.messages = ArmMessages(said or RepeatFilter([]))
         self.signals: list[int] = []
         self.of = len(arms) if of is None else of
         self.time_left = TimeLeft(_work_of(arms, trained), jobs)
@@ -198,7 +198,7 @@ class SideBySide:
 
     @contextmanager
     def _signals_passed_on(self) -> Iterator[None]:
-        """Let Ctrl-C and SIGTERM stop the arms, of which a terminal's signals do not know. Only in the main thread."""
+        """Pass Ctrl-C and SIGTERM on to the arms, which a terminal does not reach. Only in the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -21,7 +21,7 @@ from triptych.runs.folder import RunFolder
 from triptych.runs.identity import display_overrides
 from triptych.sweeps import arms as sweep_arms
 from triptych.sweeps.arm_process import import_libraries
-from triptych.sweeps.arm_run import COMES_LATER, CUT_OFF_OFTEN, Course, compose_and_run_arm, run_arm, run_beside
+from triptych.sweeps.arm_run import COMES_LATER, CUT_OFF_OFTEN, ArmAnnouncer, compose_and_run_arm, run_arm, run_beside
 from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
 from triptych.sweeps.budget_order import smaller_budgets
 from triptych.sweeps.jobs import (
@@ -35,7 +35,7 @@ from triptych.sweeps.jobs import (
     training_of,
 )
 from triptych.sweeps.launch import launch
-from triptych.sweeps.shared_settings import SaidOnce, describe, own_overrides, titles
+from triptych.sweeps.shared_settings import RepeatFilter, describe, own_overrides, titles
 from triptych.sweeps.side_by_side import QueuedArm, SideBySide
 from triptych.sweeps.time_left import TimeLeft
 from triptych.training.finished import late_overrides, warn_of_late
@@ -67,7 +67,7 @@ class Sweep:
             raise UserError(f"output={config.output} is a run's own folder; give the sweep another one.")
         sweep_arms.leave_out_mistakes(self.output, arms)
         self.planned = sweep_arms.plan_arms(self.output, config.study.name, arms)
-        self.said = SaidOnce(self.run_configs)
+        self.said = RepeatFilter(self.run_configs)
         shown = titles([arm.overrides for arm in self.planned])
         self.titles = {arm.identity: title for arm, title in zip(self.planned, shown, strict=True)}
         if others := len(sweep_arms.read_arms(self.output)) - len(self.planned):
@@ -86,7 +86,9 @@ class Sweep:
         beside = self._side_by_side()
         if self.run_configs and self.unfinished:
             logger.info("sweep: %s", describe(self.run_configs))
-        course = Course(self.titles, TimeLeft({arm.identity: 1.0 for arm in self.planned if arm.status != FINISHED}))
+        announcer = ArmAnnouncer(
+            self.titles, TimeLeft({arm.identity: 1.0 for arm in self.planned if arm.status != FINISHED})
+        )
         for wait in (False, True):
             if wait and not self.unfinished:
                 break
@@ -95,11 +97,11 @@ class Sweep:
                 continue
             with self.said.of_arms_in_this_process():
                 if self.hydra_runs:
-                    self._launch(partial(compose_and_run_arm, wait=wait, prepare=prepare, course=course))
+                    self._launch(partial(compose_and_run_arm, wait=wait, prepare=prepare, announcer=announcer))
                 else:
-                    self._run_one_by_one(wait, prepare, course)
+                    self._run_one_by_one(wait, prepare, announcer)
 
-    def _run_one_by_one(self, wait: bool, prepare: Callable[[], None], course: Course) -> None:
+    def _run_one_by_one(self, wait: bool, prepare: Callable[[], None], announcer: ArmAnnouncer) -> None:
         """Run the arms in this process. An error that is no arm's own does not stop the others either.
 
         Raises:
@@ -112,7 +114,7 @@ class Sweep:
         with loaded_objects_skipped():
             for run_config in self.run_configs:
                 try:
-                    run_arm(run_config, wait=wait, course=course)
+                    run_arm(run_config, wait=wait, announcer=announcer)
                 except Exception as error:
                     if explain(error) is None:
                         logger.error("failed: %s", report_unexpected(error))

@@ -100,7 +100,7 @@ class TimeLeft:
         return sum(seconds for seconds, _ in known) / work if work else None
 
     def _measured(self) -> Iterator[tuple[float, float]]:
-        """Give the seconds and the work of each arm of which both are known."""
+        """Yield the seconds and the work of each arm, where both are known."""
         for arm in (*self._ended, *self._running.values()):
             done = arm.work * (1 - arm.resumed_at)
             if done and (seconds := arm.seconds) is not None:

@@ -48,7 +48,7 @@ def check_checkpoints(config: DictConfig, steps: int, callbacks: Sequence[Callba
     Args:
         config: of the run.
         steps: optimizer steps of its budget.
-        callbacks: that train it, of which one may stop it early.
+        callbacks: of the training; one may stop it early.
 
     Raises:
         UserError: it does not.

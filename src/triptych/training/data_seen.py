@@ -1,4 +1,4 @@
-"""Record the training data that a run has seen: how many pairs of which lengths, in which order."""
+"""Record the training data that a run has seen: the number of pairs of each length, and a hash of their order."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from triptych.accounting.threads import CoreWatch
 from triptych.config.composition import RunConfig
 from triptych.config.search_path import own_folders
 from triptych.errors import UserError, is_shortage_of_memory, one_line
-from triptych.files import naming, replacing
+from triptych.files import error_names, replacing
 from triptych.runs import checkpoints, convergence, speeds
 from triptych.runs.digests import with_digests
 from triptych.runs.folder import RunFolder, read_metrics, write_json
@@ -95,7 +95,7 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         parts.module.peak = peak * trainer.world_size
     reset_peak_memory(device)
     try:
-        with naming(folder.path):
+        with error_names(folder.path):
             trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
         logger.info("stopped; the same command goes on from step %s.", _saved(folder))

@@ -50,7 +50,7 @@ class TranslationModule(lightning.LightningModule):
         batch_shape: of the batch that is computed, or was last, in words; empty before the first one.
         diverged: whether the loss is not a number any more. Training then ends.
         changed_devices: whether another number of devices has trained a part, so that seconds do not compare.
-        peak: FLOP/s that all devices together can reach, of which dashboards show the share; None if it is not known.
+        peak: FLOP/s that all devices together can reach; dashboards show the share reached. None if it is not known.
         training_hash: of the training, which its checkpoints name; None where nobody asks for it.
     """
 

@@ -46,7 +46,7 @@ class RunPlan:
 
     @property
     def arm(self) -> str:
-        """Overrides by which the run differs from others of its study and scale, without the seed."""
+        """Overrides that set the run apart from others of its study and scale, without the seed."""
         shown = display_overrides(self.run_config.overrides)
         return " ".join(one for one in shown if not one.startswith(("seed=", "scale=", "experiment=")))
 

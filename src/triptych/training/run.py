@@ -17,7 +17,7 @@ from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
 from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
-from triptych.files import naming, remove_leftovers, replacing
+from triptych.files import error_names, remove_leftovers, replacing
 from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
 from triptych.runs import warnings
 from triptych.runs.digests import with_digests
@@ -193,7 +193,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
             _score(plan, result, trainer, trained_config)
         status = "success"
     finally:
-        with naming(folder.path):  # a log on a full disk does not say where it is
+        with error_names(folder.path):  # a log on a full disk does not say where it is
             close_loggers(trainer.loggers, status)
 
 

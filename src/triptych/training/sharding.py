@@ -34,7 +34,7 @@ def sharded_strategy(devices: int) -> ModelParallelStrategy:
 
 
 class ShardedModel:
-    """A model of which each device keeps a part of every tensor.
+    """A model whose tensors are split between the devices.
 
     Each of its layers is gathered before it runs, and what is outside of layers, such as embeddings, at the beginning:
     the loss uses the output projection after the model has returned.

@@ -22,7 +22,7 @@ from triptych.config.composition import RunConfig, compose_unchecked
 from triptych.sweeps.arm_process import import_libraries
 from triptych.sweeps.arms import Arm
 from triptych.sweeps.messages import MARK, ArmMessages
-from triptych.sweeps.shared_settings import SaidOnce
+from triptych.sweeps.shared_settings import RepeatFilter
 from triptych.sweeps.side_by_side import NOT_FINISHED, QueuedArm, SideBySide
 from triptych.training.callbacks.save_on_signal import TERMINATED
 
@@ -177,7 +177,7 @@ def test_an_error_of_the_sweep_lets_every_arm_save(tmp_path: Path, monkeypatch: 
 
 
 def test_every_line_stands_behind_its_arm(messages: pytest.LogCaptureFixture) -> None:
-    shown = ArmMessages(SaidOnce([]))
+    shown = ArmMessages(RepeatFilter([]))
     sent = '{"logger": "triptych.data", "level": 30, "text": "one\\ntwo", "progress": null}'
     step = '{"logger": "triptych", "level": 20, "text": "step 3/6: loss 1", "progress": [3, 6, {}]}'
     assert shown.show("a", "printed by a package\n") is None
@@ -196,7 +196,7 @@ def test_every_line_stands_behind_its_arm(messages: pytest.LogCaptureFixture) ->
 
 def test_what_all_arms_share_stands_behind_none_and_once(messages: pytest.LogCaptureFixture) -> None:
     composed = [compose_unchecked(["scale=smoke", f"model={model}"]) for model in ("rnn", "lm4mt")]
-    shown = ArmMessages(SaidOnce(composed))
+    shown = ArmMessages(RepeatFilter(composed))
     for label in ("rnn", "lm4mt"):
         for text, sections in (("train: 9 pairs", ["data"]), ("model: 5", []), ("of both", ["data", "model"])):
             sent = {"logger": "triptych.t", "level": 20, "text": text, "progress": None, "sections": sections}
@@ -212,7 +212,7 @@ def test_a_terminal_shows_a_bar_for_each_arm(
     messages: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes any output for a terminal then
-    shown = ArmMessages(SaidOnce([]))
+    shown = ArmMessages(RepeatFilter([]))
     assert shown.bars is not None
     for step, level in ((2, 10), (6, 20)):
         sent = {"logger": "triptych.t", "level": level, "text": f"step {step}", "progress": [step, 8, {"loss": "1"}]}

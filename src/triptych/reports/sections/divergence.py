@@ -1,4 +1,4 @@
-"""A study of which some runs diverged."""
+"""A study in which some runs diverged."""
 
 from __future__ import annotations
 

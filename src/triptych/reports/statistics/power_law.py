@@ -89,7 +89,7 @@ def misfit(series: Sequence[Points], fitted: PowerLaws) -> float:
 def resample(series: Sequence[Points], fitted: PowerLaws, seed: int | None, draws: int = DRAWS) -> list[PowerLaws]:
     """Return the fits of resamples, from whose quantiles intervals follow.
 
-    A resample keeps the FLOPs, and draws the differences between log losses and fit anew from all points of all series,
+    A resample keeps the FLOPs, and draws new differences between log losses and fit from those of all series,
     with replacement. They are enlarged by sqrt(n / (n - parameters)), since a fit draws the curves towards its points.
 
     Args:

@@ -15,7 +15,7 @@ from triptych.evaluation.bleu_statistics import corpus_bleu
 TRIALS = 10_000
 """Number of random exchanges."""
 ROUNDING = 1e-9
-"""BLEU points by which two equal differences may differ through rounding."""
+"""Largest rounding error of a difference, in BLEU points: two that are closer are equal."""
 TRIALS_AT_ONCE = 1000
 """Exchanges that are drawn and summed together, which bounds the memory."""
 EXACT_IN_SINGLE = 2**24

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 UNEQUAL = 0.05
-"""Level of the test by which arms count as different in their variance."""
+"""Level of the test for whether arms differ in their variance."""
 FEWEST = 3
 """Smallest number of seeds of every arm with which arms can have variances of their own; two tell next to nothing."""
 
