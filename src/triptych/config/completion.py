@@ -8,6 +8,7 @@ from pathlib import Path
 
 from triptych.config.catalog import KINDS, options_of
 from triptych.config.conf_folder import conf_dir, installed_folders
+from triptych.config.key_groups import PATHS
 from triptych.config.keys import Group, Key, allowed_values, config_file, groups_of, keys_of, keys_of_group
 from triptych.runs.demo import PREFIX, demo_names
 
@@ -24,19 +25,8 @@ OWN_KEYS = {"dashboard": ("x=step", "x=tokens", "x=flops", "x=hours", "publish=t
 CONFIGURED = ("-m", "--config-dir")
 """Options of the commands that Hydra configures."""
 
-PATHS = (
-    "run",
-    "init",
-    "input",
-    "reference",
-    "hypothesis",
-    "output",
-    "cache",
-    "data.dir",
-    "data.train",
-    "data.validation",
-)
-"""Keys whose values are files or folders."""
+FILES = (*PATHS, "data.train", "data.validation")
+"""Keys whose values are, or may be, files or folders."""
 
 
 def completions(words: Sequence[str], commands: Iterable[str]) -> list[str]:
@@ -85,7 +75,7 @@ def _override(command: str, before: Sequence[str], word: str) -> list[str]:
         start, listed = start.rpartition(sign)[2], listed + "".join(start.rpartition(sign)[:2])
     if options := _options(key, groups, folders):
         return [f"{key}={listed}{one}" for one in _beginning(start, options)]
-    if key in PATHS:
+    if key in FILES:
         if key == "run" and start.startswith(PREFIX):
             return [f"run={one}" for one in _beginning(start, [f"{PREFIX}{name}" for name in demo_names()])]
         of_run = key in ("run", "init")

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from triptych.config import schema
 from triptych.config.hints import hint, not_left_out, options_with_key, word_alone
+from triptych.config.key_groups import LISTS
 from triptych.config.search_path import config_folders
 from triptych.config.types import OF_HYDRA
 from triptych.errors import UserError, is_shortage_of_memory, one_line
@@ -147,7 +148,7 @@ def _explain_left_out(text: str, cause: str, command: str, overrides: Sequence[s
     """Return what is said of a key that is needed and not there; None if the error is of another kind."""
     if found := re.search(r"Could not delete (?:from config\. )?'(~?([^'=]+))[^']*'\.? (?:No match|does not)", text):
         key = found[2]
-        if key in schema.LISTS:
+        if key in LISTS:
             return f"~{key}: {key} is a list; give what shall be in it, {key}=[…]."
         suggestion = _suggestion(key, command, overrides)
         if key in schema.COMMANDS[command].__dataclass_fields__ or f" {key}?" in suggestion:

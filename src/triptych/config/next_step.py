@@ -9,13 +9,12 @@ import yaml
 
 from triptych.config.catalog import options_of
 from triptych.config.composition import MULTIRUN
+from triptych.config.key_groups import LISTS
 
 LONGEST = 500
 """Most characters of a sentence that is shown: no page of attention shows more at a glance."""
 SIDE_BY_SIDE = 3
 """Models whose attention stands beside each other on a wide screen."""
-LISTED = ("metric", "callbacks", "logger")
-"""Groups of which several options are chosen at a time."""
 
 
 def after_training(folder: Path) -> list[str]:
@@ -82,7 +81,7 @@ def after_list(group: str | None, folders: Sequence[Path]) -> list[str]:
     if group == "experiment":
         return _command("forecast", f"experiment={option}")
     above = ["model=hybrid"] if group.startswith("model/") else []
-    return _command("train", *above, f"{group}={f'[{option}]' if group in LISTED else option}", "--help")
+    return _command("train", *above, f"{group}={f'[{option}]' if group in LISTS else option}", "--help")
 
 
 def has_attention(run: str) -> bool:

@@ -6,20 +6,7 @@ import re
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
-PATHS = (
-    "run",
-    "init",
-    "input",
-    "reference",
-    "hypothesis",
-    "output",
-    "cache",
-    "data.dir",
-    "data.path",
-    "tokenizer.model_file",
-    "tokenizer.tgt_model_file",
-)
-"""Keys whose values are paths, whatever characters are in them."""
+from triptych.config.key_groups import PATHS
 
 
 def quoted(override: str) -> str:

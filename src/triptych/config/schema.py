@@ -13,9 +13,6 @@ from triptych.config.sections import BatchSize, Budget, Checkpoint, Match, Optim
 from triptych.errors import UserError
 from triptych.ranges import Amount, Range, Seed
 
-LISTS = ("metric", "callbacks", "logger")
-"""Groups that can have several options at a time, each under its name."""
-
 
 @dataclass
 class Claim:

@@ -16,7 +16,8 @@ from triptych.accounting.parameters import count_parameters
 from triptych.config.claims import check_claim
 from triptych.config.equal import check_equal
 from triptych.config.global_batch import check_strategy
-from triptych.config.schema import LISTS, Train
+from triptych.config.key_groups import LISTS
+from triptych.config.schema import Train
 from triptych.config.types import check_types
 from triptych.contract.model import TranslationModel
 from triptych.contract.vocabulary import Vocabulary
