@@ -101,7 +101,7 @@ class Stream:
     def largest(self) -> list[Rows]:
         """Return the batch with most padded tokens and the one with the longest pairs, which need most memory.
 
-        Those of the first epoch; every other epoch has batches of the same lengths.
+        Those of the first epoch; every other epoch has batches of nearly the same lengths.
         """
         batches = self._epochs.batches(0)
         most_tokens = np.argmax([len(rows) * self.longest[rows].max(0).sum() for rows in batches])

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from triptych.reports.arm_rows import ArmRow
+from triptych.reports.equal_amounts import are_equal_sizes
 from triptych.reports.measures import Measure
 from triptych.reports.statistics import power_law
 from triptych.reports.statistics.power_law import PowerLaws
 from triptych.reports.statistics.randomization import random_seed
 from triptych.reports.statistics.trend import Trend, fit_trend
 
-EQUAL_SIZE = 0.05
-"""Largest relative difference of the non-embedding parameters of two arms that count as equally large."""
 LEVELS = (2.5, 97.5)
 """Percentiles of resamples that an interval reaches from and to."""
 
@@ -135,7 +134,7 @@ class Scaling:
         longest: dict[int, tuple[Point, Point]] = {}
         for point in self.series[one]:  # by FLOPs: the last one stays
             twin = theirs.get(point.others)
-            if twin and abs(point.size / twin.size - 1) <= EQUAL_SIZE:
+            if twin and are_equal_sizes([point.size, twin.size]):
                 longest[point.size] = (point, twin)
         gaps = [
             (np.log2(point.size), fmean(point.losses[seed] - twin.losses[seed] for seed in shared))

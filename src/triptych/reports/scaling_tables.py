@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from triptych.reports.scaling import EQUAL_SIZE, LEVELS, Scaling, interval
+from triptych.reports.equal_amounts import MOST_UNEQUAL
+from triptych.reports.scaling import LEVELS, Scaling, interval
 from triptych.reports.statistics.power_law import FEWEST
 from triptych.reports.statistics.trend import Trend
 from triptych.reports.table import MISSING, Table, make_cells
@@ -72,7 +73,7 @@ def pairs(scaling: Scaling) -> Table | None:
     ]
     notes = [
         f"Differences are those of the first series from the second. The gap is that of {scaling.measure.title} "
-        f"({scaling.measure.unit}), between models whose non-embedding parameters agree within {EQUAL_SIZE:.0%}, each "
+        f"({scaling.measure.unit}), between models whose non-embedding parameters agree within {MOST_UNEQUAL:.0%}, each "
         "with its longest training; its line over the logarithm of the size gives the gap at the smallest and the "
         "largest size, and the interval (t distribution).",
         "An interval that contains zero shows no difference; it does not show that there is none.",
