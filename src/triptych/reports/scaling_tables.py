@@ -73,8 +73,8 @@ def pairs(scaling: Scaling) -> Table | None:
     ]
     notes = [
         f"Differences are those of the first series from the second. The gap is that of {scaling.measure.title} "
-        f"({scaling.measure.unit}), between models whose non-embedding parameters agree within {MOST_UNEQUAL:.0%}, each "
-        "with its longest training; its line over the logarithm of the size gives the gap at the smallest and the "
+        f"({scaling.measure.unit}), between models whose non-embedding parameters agree within {MOST_UNEQUAL:.0%}, "
+        "each with its longest training; its line over the logarithm of the size gives the gap at the smallest and the "
         "largest size, and the interval (t distribution).",
         "An interval that contains zero shows no difference; it does not show that there is none.",
     ]
