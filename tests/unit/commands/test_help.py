@@ -11,8 +11,8 @@ from omegaconf import OmegaConf
 
 from triptych.config.catalog import options_of
 from triptych.config.conf_folder import conf_dir
-from triptych.config.explanations import _keys
 from triptych.config.schema import Evaluate, Export, Score, Translate
+from triptych.config.suggestions import all_keys
 
 SCHEMAS = {"translate": Translate, "evaluate": Evaluate, "score": Score, "export": Export}
 
@@ -57,7 +57,7 @@ def test_training_shows_every_key_with_the_value_that_it_has(tmp_path: Path) -> 
     text = shown(tmp_path, "train", "scale=smoke", "model=rnn_luong", "seed=7")
     config = OmegaConf.load(conf_dir() / "train.yaml")
     assert not [
-        key for key in _keys(config) if f"  {key}" not in text and key.split(".")[0] not in ("hydra", "defaults")
+        key for key in all_keys(config) if f"  {key}" not in text and key.split(".")[0] not in ("hydra", "defaults")
     ]
     for expected in ("seed=7", "model.score=scaled_dot", "budget.steps=20", "model.input_feeding=false"):
         assert f"  {expected}" in text

@@ -12,8 +12,8 @@ from conftest import ROOT, triptych
 
 from triptych.commands.cli import COMMANDS
 from triptych.config.completion import FLAGS, completions
-from triptych.config.explanations import _keys
 from triptych.config.keys import Key, allowed_values, config_file, keys_of_file
+from triptych.config.suggestions import all_keys
 
 
 def offered(line: str) -> list[str]:
@@ -103,7 +103,7 @@ def test_the_text_of_a_file_gives_the_keys_that_yaml_gives(command: str) -> None
 
     config = OmegaConf.load(config_file(command))
     assert isinstance(config, DictConfig)
-    expected = [key for key in _keys(config) if not key.startswith(("hydra", "defaults"))]
+    expected = [key for key in all_keys(config) if not key.startswith(("hydra", "defaults"))]
     assert [key.name for key in keys_of_file(config_file(command))] == expected
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from conftest import compose_train
 
 from triptych.config.conf_folder import conf_dir
-from triptych.config.explanations import _keys
 from triptych.config.hints import KEYS, SEVERAL, hint, options_with_key, word_alone
+from triptych.config.suggestions import all_keys
 
 MODELS = (["model=transformer"], ["model=rnn", "optimizer=noam"], ["model=lm4mt"])
 OF_RUNS = {"input", "reference", "hypothesis", "split", "run", "checkpoint"}
@@ -19,7 +19,7 @@ OF_RUNS = {"input", "reference", "hypothesis", "split", "run", "checkpoint"}
 def test_each_word_leads_to_keys_that_can_be_set() -> None:
     wrong = []
     for overrides in MODELS:
-        known = _keys(compose_train("scale=smoke", "data=multi30k", *overrides))
+        known = all_keys(compose_train("scale=smoke", "data=multi30k", *overrides))
         for word in (*KEYS, *SEVERAL):
             named = re.findall(r"[\w.]+(?=[,?]| or )", (hint(word, known) or "").removeprefix("did you mean "))
             halves = overrides == ["model=lm4mt"] and word.startswith(("enc", "dec", "n_encoder", "n_decoder"))
@@ -30,11 +30,11 @@ def test_each_word_leads_to_keys_that_can_be_set() -> None:
 
 
 def test_where_a_word_may_mean_several_keys_all_are_named() -> None:
-    known = _keys(compose_train("scale=smoke", "model=transformer"))
+    known = all_keys(compose_train("scale=smoke", "model=transformer"))
     assert hint("layers", known) == "did you mean model.encoder_layers, model.decoder_layers or scale.num_layers?"
     assert hint("tokens", known) == "did you mean budget.tokens or batch.tokens?"
     assert "model.attention_dropout" in (hint("dropout", known) or "")
-    assert hint("dropout", _keys(compose_train("model=rnn", "tokenizer=char"))) == "did you mean model.dropout?"
+    assert hint("dropout", all_keys(compose_train("model=rnn", "tokenizer=char"))) == "did you mean model.dropout?"
 
 
 def test_words_for_commands_on_a_run() -> None:
@@ -47,7 +47,7 @@ def test_words_for_commands_on_a_run() -> None:
 
 
 def test_a_word_that_is_right_where_it_stands_gets_no_hint() -> None:
-    keys = _keys(compose_train("scale=smoke"))
+    keys = all_keys(compose_train("scale=smoke"))
     assert hint("strategy.devices", keys) is None
     assert hint("budget.steps", keys) is None
     assert hint("something", keys) is None
