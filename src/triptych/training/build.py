@@ -179,12 +179,14 @@ def build_callbacks(
         UserError: as ``deciding_bleu``.
     """
     lines, console = parts.corpus.splits[VALIDATION], Console()
+    search = instantiate(config.validation.search)
     validation_bleu = ValidationBleu(
         store=parts.stores[VALIDATION],
         lines=(list(lines.src), list(lines.tgt)),
         tokenizer=parts.tokenizer,
-        search=instantiate(config.validation.search),
-        search_tokens=config.search_tokens,
+        search=search,
+        # As many hypotheses at a time as in the search of the test sets: few rows at a time are slow.
+        search_tokens=max(1, config.search_tokens * config.search.beam_size // search.beam_size),
         bleu=deciding_bleu(metrics, target_languages(parts.corpus.sections[VALIDATION])),
         every=config.validation.bleu_every,
         samples=config.validation.samples,
