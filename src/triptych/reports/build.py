@@ -69,11 +69,15 @@ def build(folder: Path, keep: Path | None = None, *, unequal: bool = False, add:
     arms, runs = find_arms(folder), find_runs(folder)
     if add and keep is not None and is_archive(keep):
         arms, runs = _beside(Archive(keep), arms, runs)
-    built = _build(folder, arms, runs, unequal)
+    built = _build(folder, arms, runs)
+    refuse_mixtures(runs, built.study.varies)
+    if not unequal and "tokens" not in built.study.varies:
+        refuse_unequal_tokens(built.rows)
+    refuse_tampered(runs)
     if keep is None:
         return built
     write_archive(folder, arms, runs, keep)
-    return _build(keep, find_arms(keep), find_runs(keep), unequal)
+    return _build(keep, find_arms(keep), find_runs(keep))
 
 
 def _beside(kept: Archive, arms: list[Arm], runs: list[StoredRun]) -> tuple[list[Arm], list[StoredRun]]:
@@ -83,15 +87,11 @@ def _beside(kept: Archive, arms: list[Arm], runs: list[StoredRun]) -> tuple[list
     return [*(arm for arm in kept.arms if arm.overrides not in planned), *arms], [*others, *runs]
 
 
-def _build(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun], unequal: bool) -> Report:
+def _build(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> Report:
     study = find_study(folder, arms, runs)
     shown = [arm for arm in arms if arm.status != LEFT_OUT]
     rows = build_rows(folder, shown, runs, study.reference)
     published = read_published(folder, study)
-    refuse_mixtures(runs, study.varies)
-    if not unequal and "tokens" not in study.varies:
-        refuse_unequal_tokens(rows)
-    refuse_tampered(runs)
     missing = [
         f"{' '.join(arm.overrides)} failed before it began, and a later sweep left it out: {arm.reason}"
         for arm in arms
