@@ -372,6 +372,7 @@ SEEDS = {
     ("architectures", "multi30k_converged_de"): 2,
     ("architectures", "multi30k_converged_dropout"): 2,
     ("lm4mt_loss", "multi30k"): 3,
+    ("rnn_attention", "multi30k"): 3,
     ("bottleneck", "multi30k_converged"): 3,
     ("fair", "multi30k_converged"): 3,
     **{(name, "toy"): 5 for name in FIVE_SEEDS},
