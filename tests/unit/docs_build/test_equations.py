@@ -37,10 +37,10 @@ def test_every_equation_is_followed_by_the_lines_that_compute_it() -> None:
 
 
 def test_a_listing_is_the_source_without_its_docstring() -> None:
-    from triptych.decoding.search import penalty
+    from triptych.decoding.search import Search
 
-    found = source.listing("src/triptych/decoding/search.py", "penalty")
-    lines, first = inspect.getsourcelines(penalty)
+    found = source.listing("src/triptych/decoding/search.py", "Search.limit")
+    lines, first = inspect.getsourcelines(Search.limit)
     assert found.line == first
     assert found.code.splitlines() == [lines[0][4:].rstrip(), lines[-1][4:].rstrip()]
     with pytest.raises(KeyError, match="no_such_thing"):
