@@ -204,7 +204,7 @@ def standard_metrics() -> dict[str, Metric]:
 
 
 def deciding_bleu(metrics: Mapping[str, Metric], languages: Sequence[str]) -> Metric:
-    """Return the BLEU that decides a choice: the metric ``bleu``, or one with sacreBLEU's settings if there is none.
+    """Return the BLEU of choices, and of parts of a test set: the metric ``bleu``, or sacreBLEU's own if there is none.
 
     Args:
         metrics: by the names of their scores.

@@ -158,8 +158,8 @@ def evaluate_pairs(
         **_search_settings(chosen.search),
         "by_length": bleu_by_length(bleu, translations, references, sources, length_edges),
     }
-    for translated in alike:
-        again = _at_common_penalty(score_corpus(metrics, [one.text for one in translated], references, sources))
+    if alike:
+        again = _at_common_penalty(score_corpus(metrics, [one.text for one in alike[0]], references, sources))
         scores |= {**chosen.as_stored(), "at_common_penalty": again}
     return Evaluation(name, scores, sources, translations, references, nats)
 
