@@ -225,7 +225,7 @@ def page(studies: Sequence[Measured]) -> str:
         "",
         *paragraph(
             "Pairs of arms that a publication orders in one column of `published.csv`, by BLEU or else by perplexity. "
-            "Most arms here have one seed, so part of the disagreement is chance."
+            "Many arms have one seed, so part of the disagreement is chance."
         ),
         *table(["study", "scale", *heads], accuracy_lines(studies)),
         "### Two scales",
@@ -240,8 +240,8 @@ def page(studies: Sequence[Measured]) -> str:
         *paragraph(
             "The standard deviation of the arms' means, divided by that of one seed around its arm's mean. If it is "
             "small, one training of each arm cannot rank the arms of a study. Intervals are at 95%, from the F "
-            "distribution. A study with one seed borrows the noise of the studies of its scale with several, unless "
-            "their arms differ in it; whether its own seeds vary as much is not known."
+            "distribution. A study with one seed borrows the noise of the studies of its scale with several; none "
+            "where their arms differ in it. Whether its own seeds vary as much is not known."
         ),
         *table(["study", "scale", *(NAMES[key] for key in KEYS), "seeds of the noise"], signal_lines(studies)),
         *paragraph(

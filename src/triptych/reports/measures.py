@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from triptych.reports.scores import TEST_NATS, VALIDATION_LOSS, describe
 from triptych.reports.stored_run import StoredRun, metric_names, test_sets
+from triptych.reports.table import show_signed
 
 LIKELIHOOD = "nats"
 """The primary outcome of a study that names none: log-likelihood of the test set, or else of the validation set."""
@@ -68,7 +69,7 @@ class Measure:
 
     def text(self, difference: float) -> str:
         """Return a difference as tables show it, with a sign."""
-        return f"{difference:+.{self.decimals}f}".replace("-", "−")
+        return show_signed(difference, self.decimals)
 
 
 def find_measure(key: str, test_set: str, margin: float | None = None, baseline: str | None = None) -> Measure:

@@ -12,7 +12,7 @@ from pathlib import Path
 import triptych
 from triptych.errors import UserError
 from triptych.reports.study import Study, is_result, study_folder
-from triptych.reports.table import Table, keep_columns, make_cells
+from triptych.reports.table import Table, keep_columns, make_cells, show_signed
 
 EXPERIMENTS = Path(triptych.__file__).parents[2] / "experiments"
 """The studies of a checkout. An installed wheel has none, so its reports have no published figures."""
@@ -46,7 +46,7 @@ class PublishedDifference:
 
     def __str__(self) -> str:
         sign = "≈ " if self.approximate else ""
-        return f"{sign}{self.value:+.{self.decimals}f}".replace("-", "−")
+        return f"{sign}{show_signed(self.value, self.decimals)}"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -12,10 +13,11 @@ from triptych.reports.equal_amounts import MOST_UNEQUAL
 from triptych.reports.scaling import LEVELS, Scaling, interval
 from triptych.reports.statistics.power_law import FEWEST
 from triptych.reports.statistics.trend import Trend
-from triptych.reports.table import MISSING, Table, make_cells
+from triptych.reports.table import MISSING, Table, make_cells, show_signed
 
 INTERVAL = "[95% interval]"
 NO_CROSSING = "none in the range measured"
+_signed = partial(show_signed, decimals=3)
 
 
 def budgets(scaling: Scaling) -> Table:
@@ -163,7 +165,3 @@ def _number(value: float, resampled: Sequence[ArrayLike], *, signed: bool = Fals
     show = _signed if signed else "{:.3f}".format
     low, high = interval(resampled)
     return f"{show(value)} [{show(float(low))}, {show(float(high))}]"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")

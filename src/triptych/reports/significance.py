@@ -12,7 +12,7 @@ from triptych.reports.comparisons import ScoredTexts
 from triptych.reports.differences import show_p
 from triptych.reports.statistics.randomization import TRIALS, random_seed, randomized_p
 from triptych.reports.stored_run import StoredRun
-from triptych.reports.table import MISSING, Table, make_cells
+from triptych.reports.table import MISSING, Table, make_cells, show_signed
 
 MIN_DIFFERING_SENTENCES = 10
 """Minimum number of sentences that must differ before p is reported. With few differences even a tiny one looks
@@ -113,4 +113,4 @@ def _cells(test: ModelDifference | None, is_base: bool) -> list[str]:
     if test is None:
         return [MISSING] * 3
     p = MISSING if test.p is None else show_p(test.p)
-    return [f"{test.bleu:+.2f}".replace("-", "−"), p, ", ".join(map(str, test.seeds))]
+    return [show_signed(test.bleu, 2), p, ", ".join(map(str, test.seeds))]

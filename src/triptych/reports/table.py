@@ -50,6 +50,11 @@ class Table:
         return [*self.notes, *self.legend.values(), *([self.best_note] if self.best and self.best_note else [])]
 
 
+def show_signed(value: float, decimals: int) -> str:
+    """Return a number with its sign, as tables show it."""
+    return f"{value:+.{decimals}f}".replace("-", "−")
+
+
 def make_cells(header: Sequence[str | tuple[str, str]], lines: Sequence[Sequence[str]]) -> pd.DataFrame:
     """Return the cells of a table.
 
