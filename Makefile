@@ -1,7 +1,8 @@
 # make compare   train the five architectures on the built-in corpus, and print their table
 # make studies   train and report every study; SCALE=toy for another scale, `make study-NAME` for one study
-# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2; most of an hour
+# make bench     measure speed on this CPU, beside JoeyNMT and CTranslate2; three quarters of an hour
 # make bench-quick  the same for two models, in few turns: some minutes
+# make bench-memory  peak memory of a training step, with our loss and with all logits; some minutes
 # make bench-quality  seconds of training until BLEU passes 30, 40 and 45, beside JoeyNMT; hours
 # make docs      the documentation site, in site/: open site/index.html
 # make notebooks run the notebooks and store them with their outputs
@@ -17,7 +18,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: compare quick test test-all test-faults test-gpu test-slurm gpu-wheels lint bench bench-quick bench-quality studies docs notebooks
+.PHONY: compare quick test test-all test-faults test-gpu test-slurm gpu-wheels lint bench bench-quick bench-memory bench-quality studies docs notebooks
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -54,6 +55,9 @@ bench: .venv/installed-test
 
 bench-quick: .venv/installed-test
 	$(BIN)/python -m benchmarks.cpu --quick $(BENCH)
+
+bench-memory: .venv/installed-test
+	$(BIN)/python -m benchmarks.memory
 
 bench-quality: .venv/installed-test
 	$(BIN)/python -m benchmarks.quality $(BENCH)

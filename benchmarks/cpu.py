@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH, ctranslate2
 from benchmarks.paced import Reading, Turn, Worker, take_turns
 from benchmarks.page import PARTS, page
+from benchmarks.processes import module, run
 from benchmarks.ratios import ratio_of
 from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name
 from triptych.files import replacing
@@ -76,7 +76,7 @@ QUICK = Plan(
     most_decoding_turns=4,
 )
 DECODING = Turn(untimed=0, least=1, seconds=0)
-"""The whole test set; of JoeyNMT, a batch."""
+"""Half the test set; of JoeyNMT, a batch."""
 Readings = dict[str, list[Reading]]
 
 
@@ -108,23 +108,25 @@ class Bench:
 
     def decode(self) -> dict[str, Any]:
         """Sentences a second of the arms, and of CTranslate2 and JoeyNMT with the first arm's weights, in fp32."""
-        first, runs = self.plan.decoded[0], {arm: self._learned(arm) for arm in self.plan.decoded}
-        run, peer, exported = load(runs[first], "last"), self.setting.joeynmt, self.setting.runs / "ctranslate2"
-        _python("triptych", "export", f"run={runs[first]}", "checkpoint=last", f"output={exported}")
+        first, arms = self.plan.decoded[0], self.plan.decoded
+        with ThreadPoolExecutor() as pool:
+            runs = dict(zip(arms, pool.map(self._learned, arms), strict=True))
+        trained, peer, exported = load(runs[first], "last"), self.setting.joeynmt, self.setting.runs / "ctranslate2"
+        run(module("triptych", "export", f"run={runs[first]}", "checkpoint=last", f"output={exported}"))
         text = str(peer.work / f"test.{peer.languages[0]}")
         engines = {arm: ("ours", folder) for arm, folder in runs.items()} | {"ctranslate2": ("ctranslate2", exported)}
         with ExitStack() as stack:
             workers = {
-                name: stack.enter_context(Worker(_module("benchmarks.decoding", engine, str(folder), text), DECODING))
+                name: stack.enter_context(Worker(module("benchmarks.decoding", engine, str(folder), text), DECODING))
                 for name, (engine, folder) in engines.items()
             }
-            joey = peer.translate(PEERS[first], run.translator.model.state_dict(), DECODING)
+            joey = peer.translate(PEERS[first], trained.translator.model.state_dict(), DECODING)
             workers["joeynmt"] = stack.enter_context(joey)
             turns, most = self.plan.decoding_turns, self.plan.most_decoding_turns
             readings = take_turns(workers, turns, most, settled(first, "sentences"))
             joey.finish()
         lines, references = map(list, zip(*self.setting.test_pairs, strict=True))
-        best = run.translator.best(lines, SEARCH)
+        best = trained.translator.best(lines, SEARCH)
         mine = [translation.text for translation in best]
         others = {"joeynmt": peer.translations(), "ctranslate2": ctranslate2(exported)(lines)}
         return {
@@ -148,24 +150,20 @@ class Bench:
         """Shares of a step's time by kind of work, in the last precision."""
         options = self.setting.options(PRECISIONS[-1])
         arms = [arm for group in self.plan.groups for arm in group]
-        shares = {arm: json.loads(_python("benchmarks.profiling", arm, *options)) for arm in arms}
+        shares = {arm: json.loads(run(module("benchmarks.profiling", arm, *options))) for arm in arms}
         return {"precision": PRECISIONS[-1], "shares": shares}
-
-    def memory(self) -> dict[str, Any]:
-        """Peak bytes of a step, by our loss and by one that keeps the logits."""
-        return {
-            arm: {loss: json.loads(_python("benchmarks.memory", arm, loss)) for loss in ("ours", "logits")}
-            for arm in ("transformer", "lm4mt", "rnn_luong")
-        }
 
     def _training(self, arm: str, precision: str) -> Worker:
         output = self._output(arm, precision)
         return ours.train_in_turns(arm, output, self.plan.training, *self.setting.options(precision))
 
     def _learned(self, arm: str) -> Path:
-        """Train an arm in small batches until it has learned when a translation ends, and return its run's folder."""
+        """Train an arm in small batches until it has learned when a translation ends, and return its run's folder.
+
+        It has one thread, beside those of other arms.
+        """
         output, precision = self.setting.runs / "learned" / arm, PRECISIONS[-1]
-        _run(ours.train_for(arm, output, self.plan.updates, *self.setting.options(precision)))
+        run(ours.train_for(arm, output, self.plan.updates, *self.setting.options(precision)), OMP_NUM_THREADS="1")
         return ours.finished(output)[0]
 
     def _finish(self, name: str, worker: Worker) -> dict[str, float]:
@@ -197,21 +195,6 @@ def settled(base: str, key: str) -> Callable[[Readings], bool]:
         return all(ratio_of(readings, name, base, key).is_settled for name in readings if name != base)
 
     return are_narrow
-
-
-def _module(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", name, *arguments]
-
-
-def _python(module: str, *arguments: str) -> str:
-    return _run(_module(module, *arguments))
-
-
-def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
-    return done.stdout
 
 
 def main() -> None:

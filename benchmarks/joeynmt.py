@@ -36,8 +36,10 @@ TESTING: dict[str, Any] = {
     "eval_metrics": ["bleu"],
     "max_output_length": -1,
 }
-BATCHES = 2 * 1_000 // TESTING["batch_size"]
-"""Full batches in twice the test set, which has 1,000 sentences."""
+TIMES = 3
+"""How often the test set is translated."""
+BATCHES = TIMES * 1_000 // TESTING["batch_size"]
+"""Full batches in all of it: the test set has 1,000 sentences."""
 TRAINING: dict[str, Any] = {
     "optimizer": "adamw",
     "adam_betas": [0.9, 0.98],
@@ -111,7 +113,7 @@ class JoeyNMT:
         return [self.python, "-m", "benchmarks.joeynmt_until", path, "-t"], environment
 
     def translate(self, model: dict[str, Any], weights: dict[str, Tensor], turn: Turn) -> Worker:
-        """Return a process that translates ``test`` twice, in turns, with the weights of our encoder-decoder.
+        """Return a process that translates ``test`` ``TIMES`` times, in turns, with weights of our encoder-decoder.
 
         ``BATCHES`` of its batches are full; the last is not timed. When the process has finished, ``translations`` has
         what it found.
@@ -128,13 +130,13 @@ class JoeyNMT:
         for language in self.languages:  # JoeyNMT translates dev and test; dev is its warm-up
             lines = (self.work / f"test.{language}").read_text().splitlines(keepends=True)
             (self.work / f"few.{language}").write_text("".join(lines[: TESTING["batch_size"]]))
-            (self.work / f"twice.{language}").write_text("".join(2 * lines))
-        config["data"] |= {"dev": str(self.work / "few"), "test": str(self.work / "twice")}
+            (self.work / f"repeated.{language}").write_text("".join(TIMES * lines))
+        config["data"] |= {"dev": str(self.work / "few"), "test": str(self.work / "repeated")}
         return self._in_turns("test", "ours", config, turn, "-o", str(folder / "out"))
 
     def translations(self) -> list[str]:
         lines = (self.work / "ours" / "out.test").read_text().splitlines()
-        return lines[: len(lines) // 2]
+        return lines[: len(lines) // TIMES]
 
     def _in_turns(self, mode: str, name: str, config: dict[str, Any], turn: Turn, *options: str) -> Worker:
         command: list[str | Path] = [

@@ -1,34 +1,44 @@
-"""Measure the peak memory of a training step, with our loss or with all logits kept.
+"""Measure the peak memory of a training step, with our loss and with all logits kept: `make bench-memory`.
 
-The step has a vocabulary of 32,000 pieces and more than 25,000 target tokens.
+The step has a vocabulary of 32,000 pieces and some 34,000 target tokens.
 
-    python -m benchmarks.memory ARM ours|logits
+    python -m benchmarks.memory [ARM ours|logits]
 
-Prints a JSON object. ``bytes`` is the peak resident memory during the step, less that before it. For a step that does
-not fit there is ``more_than`` instead, the bytes that were available.
+Writes benchmarks/results/memory.json and memory.md. With arguments, measures one step in this process and prints a JSON
+object: ``bytes`` is the peak resident memory during the step, less that before it. For a step that does not fit there
+is ``more_than`` instead, the bytes that were available.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import resource
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 
 from benchmarks.ours import ARMS, COMMON
+from benchmarks.page import described, table
+from benchmarks.processes import module, run
+from benchmarks.setting import RESULTS, machine
 from benchmarks.step_memory import bytes_of_step
 from benchmarks.text import Text
 from triptych.config import schema
 from triptych.config.search_path import conf_dir
 from triptych.contract.vocabulary import Vocabulary
+from triptych.files import replacing
+from triptych.runs.folder import write_json
 
 VOCABULARY, TOKENS = 32_000, 36_000
-"""Vocabulary size, and padded tokens a side that hold a little more than 25,000 target tokens."""
+"""Vocabulary size, and padded tokens a side."""
+MEASURED = ("transformer", "lm4mt", "rnn_luong")
+LOSSES = ("ours", "logits")
 
 
 def peak(arm: str, loss: str) -> dict[str, int]:
@@ -56,7 +66,39 @@ def _of_system(path: str, name: str) -> int:
     return 1024 * int(re.findall(rf"^{name}:\s*(\d+)", Path(path).read_text(), re.MULTILINE)[0])
 
 
+def page(found: dict[str, Any]) -> str:
+    """Return the page of Markdown."""
+    rows = []
+    for arm, by in found["arms"].items():
+        mine, kept = by["ours"], by["logits"]
+        # A step that did not fit needed more than the memory available.
+        most = f"{kept['bytes'] / 2**30:.2f}" if "bytes" in kept else f"over {kept['more_than'] / 2**30:.1f}"
+        share = 100 * mine["bytes"] / kept.get("bytes", kept.get("more_than"))
+        ratio = f"{share / 100:.2f}" if "bytes" in kept else f"< {math.ceil(share) / 100:.2f}"
+        cells = [f"{mine['targets']:,}", f"{mine['vocabulary']:,}", f"{mine['bytes'] / 2**30:.2f}", most, ratio]
+        rows.append([arm, *cells])
+    head = ["model", "target tokens", "pieces", "ours, GiB", "all logits kept, GiB", "ratio"]
+    explained = (
+        "One forward and backward pass in fp32, less what the process held before it. A step that did not fit is shown "
+        'as "over" the memory that was available. LM4MT also has logits for the source tokens.'
+    )
+    lines = ["# Peak memory of a training step", "", f"{described(found['machine'])}.", "", explained, ""]
+    return "\n".join(lines + table(head, rows)).rstrip() + "\n"
+
+
+def main() -> None:
+    if len(sys.argv) == 3 and sys.argv[1] in ARMS and sys.argv[2] in LOSSES:
+        print(json.dumps(peak(*sys.argv[1:])))
+        return
+    if len(sys.argv) > 1:
+        sys.exit(f"python -m benchmarks.memory [ARM ours|logits], where ARM is one of {', '.join(ARMS)}")
+    arms = {arm: {loss: json.loads(run(module("benchmarks.memory", arm, loss))) for loss in LOSSES} for arm in MEASURED}
+    found = {"machine": machine(), "arms": arms}
+    write_json(RESULTS / "memory.json", found)
+    with replacing(RESULTS / "memory.md") as beside:
+        beside.write_text(page(found), encoding="utf-8")
+    print(page(found))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ARMS or sys.argv[2] not in ("ours", "logits"):
-        sys.exit(f"python -m benchmarks.memory ARM ours|logits, where ARM is one of {', '.join(ARMS)}")
-    print(json.dumps(peak(*sys.argv[1:])))
+    main()

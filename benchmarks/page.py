@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from typing import Any
 
@@ -120,7 +119,7 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "lengths.",
         "",
         f"Figures: medians of {len(readings[first])} turns, after one as warm-up; a ratio is the geometric mean of the "
-        "turns' ratios, with its 95% interval. A turn is a pass over the text, for JoeyNMT a batch."
+        "turns' ratios, with its 95% interval. A turn is half of the text, for JoeyNMT a batch."
         + (
             f" The turns ended when all intervals were within {SETTLED:.0%}, or when there had been enough."
             if "most_turns" in found
@@ -152,34 +151,19 @@ def profile(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def memory(found: dict[str, Any]) -> list[str]:
-    rows = []
-    for arm, by in found.items():
-        mine, kept = by["ours"], by["logits"]
-        # A step that did not fit needed more than the memory available.
-        most = f"{kept['bytes'] / 2**30:.2f}" if "bytes" in kept else f"over {kept['more_than'] / 2**30:.1f}"
-        share = 100 * mine["bytes"] / kept.get("bytes", kept.get("more_than"))
-        ratio = f"{share / 100:.2f}" if "bytes" in kept else f"< {math.ceil(share) / 100:.2f}"
-        cells = [f"{mine['targets']:,}", f"{mine['vocabulary']:,}", f"{mine['bytes'] / 2**30:.2f}", most, ratio]
-        rows.append([arm, *cells])
-    head = ["model", "target tokens", "pieces", "ours, GiB", "all logits kept, GiB", "ratio"]
-    explained = (
-        "Peak memory of one forward and backward pass, less what the process held before it. A step that did not fit "
-        'is shown as "over" the memory that was available. LM4MT also has logits for the source tokens.'
-    )
-    return ["## Peak memory of a training step", "", explained, "", *table(head, rows)]
+PARTS = {"train": training, "decode": decoding, "profile": profile}
 
 
-PARTS = {"train": training, "decode": decoding, "profile": profile, "memory": memory}
+def described(machine: dict[str, Any]) -> str:
+    """Return a line on a machine and its libraries."""
+    versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
+    return f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}"
 
 
 def page(found: dict[str, Any]) -> str:
     """Return the page of Markdown."""
-    machine = found["machine"]
-    versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
     minutes = f"Measured in {sum(found['minutes'].values()):.0f} minutes."
-    described = f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}. {minutes}"
-    lines = ["# Speed and memory on a CPU", "", described, ""]
+    lines = ["# Speed on a CPU", "", f"{described(found['machine'])}. {minutes}", ""]
     for name, part in PARTS.items():
         if name in found:
             lines += part(found[name])

@@ -23,7 +23,7 @@ KINDS = {
     "copies": ("copy_", "cat", "_to_copy", "clone"),
     "zeros": ("zero_", "fill_"),
 }
-STEPS, WARMUP = 5, 2
+STEPS, WARMUP = 3, 2
 
 
 def kind(name: str, scopes: list[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from hydra.utils import instantiate
 
-from benchmarks.joeynmt import JoeyNMT, renamed
+from benchmarks.joeynmt import TIMES, JoeyNMT, renamed
 from benchmarks.ours import ARMS, COMMON
 from triptych.config.composition import compose_run
 from triptych.contract.vocabulary import Vocabulary
@@ -28,9 +28,9 @@ def test_every_weight_has_one_name() -> None:
     assert layers == {"0", "1"}
 
 
-def test_a_text_that_was_translated_twice_is_read_once(tmp_path: Path) -> None:
+def test_a_text_that_was_translated_several_times_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir()
-    (tmp_path / "ours" / "out.test").write_text("un\n\ntrois\n" * 2)
+    (tmp_path / "ours" / "out.test").write_text("un\n\ntrois\n" * TIMES)
     peer = JoeyNMT.__new__(JoeyNMT)  # without an environment of its own
     peer.work = tmp_path
     assert peer.translations() == ["un", "", "trois"]

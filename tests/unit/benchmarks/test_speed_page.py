@@ -9,6 +9,7 @@ from typing import Any
 
 from conftest import ROOT
 
+from benchmarks import memory
 from benchmarks.page import page, tokens_an_update
 from benchmarks.ratios import median, ratio_of
 
@@ -84,6 +85,10 @@ def test_full_pages_are_what_was_stored() -> None:
         assert page(stored(path.name)) == path.with_suffix(".md").read_text()
 
 
+def test_the_page_of_memory_is_what_was_stored() -> None:
+    assert memory.page(stored("memory.json")) == (RESULTS / "memory.md").read_text()
+
+
 def test_the_page_has_the_stored_speed_of_preparation() -> None:
     page, found = speed_page(), stored("data.json")
     prepared, planned = found["prepare"], found["plan"]
@@ -96,14 +101,20 @@ def test_the_page_has_the_stored_speed_of_preparation() -> None:
 
 
 def test_the_page_has_the_stored_memory() -> None:
-    page, memory = speed_page(), stored("cpu.json")["memory"]
-    assert f"{memory['transformer']['ours']['targets']:,} target tokens" in page
-    bound = math.ceil(100 * memory["lm4mt"]["ours"]["bytes"] / memory["lm4mt"]["logits"]["more_than"])
+    page, arms = speed_page(), stored("memory.json")["arms"]
+    assert f"{arms['transformer']['ours']['targets']:,} target tokens" in page
+    bound = math.ceil(100 * arms["lm4mt"]["ours"]["bytes"] / arms["lm4mt"]["logits"]["more_than"])
     shares = {
-        arm: memory[arm]["ours"]["bytes"] / memory[arm]["logits"]["bytes"] for arm in ("transformer", "rnn_luong")
+        arm: arms[arm]["ours"]["bytes"] / arms[arm]["logits"]["bytes"] for arm in ("transformer", "rnn_luong")
     }
     luong, transformer = shares["rnn_luong"], shares["transformer"]
     assert f"takes {luong:.0%} (RNN), {transformer:.0%} (Transformer) and less than {bound}% (LM4MT)" in page
+
+
+def test_the_page_has_the_stored_cost_of_validation() -> None:
+    shares = [found["share"] for found in stored("validation_cost.json")["arms"].values()]
+    shown = "takes {:.1%} (Transformer), {:.1%} (Luong's RNN) and {:.1%} (LM4MT)".format(*shares)
+    assert shown in speed_page()
 
 
 def test_the_page_has_the_stored_cost_of_an_arm() -> None:
