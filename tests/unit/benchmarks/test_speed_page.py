@@ -104,9 +104,7 @@ def test_the_page_has_the_stored_memory() -> None:
     page, arms = speed_page(), stored("memory.json")["arms"]
     assert f"{arms['transformer']['ours']['targets']:,} target tokens" in page
     bound = math.ceil(100 * arms["lm4mt"]["ours"]["bytes"] / arms["lm4mt"]["logits"]["more_than"])
-    shares = {
-        arm: arms[arm]["ours"]["bytes"] / arms[arm]["logits"]["bytes"] for arm in ("transformer", "rnn_luong")
-    }
+    shares = {arm: arms[arm]["ours"]["bytes"] / arms[arm]["logits"]["bytes"] for arm in ("transformer", "rnn_luong")}
     luong, transformer = shares["rnn_luong"], shares["transformer"]
     assert f"takes {luong:.0%} (RNN), {transformer:.0%} (Transformer) and less than {bound}% (LM4MT)" in page
 
