@@ -34,8 +34,9 @@ TEST_SETS = {
     "test_2017_flickr": ("en", "de", "fr"),
     "test_2017_mscoco": ("en", "de", "fr"),
     "test_2018_flickr": ("en", "de", "fr", "cs"),
+    "val": ("en", "de", "fr", "cs"),
 }
-"""Languages of each test set."""
+"""Languages of each test set. ``val`` is the validation set: some publications report no other score."""
 
 SHA256 = {
     "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",

@@ -77,10 +77,11 @@ def cached(tmp_path: Path) -> list[str]:
 
 
 def test_from_a_folder(files: Path, tmp_path: Path) -> None:
-    corpus = load(tmp_path, src="fr", tgt="cs", test=["test_2016_flickr", "test_2018_flickr"])
+    corpus = load(tmp_path, src="fr", tgt="cs", test=["test_2016_flickr", "test_2018_flickr", "val"])
     assert corpus.languages == ("fr", "cs")
     assert list(corpus.splits["train"].tgt) == ["cs 0", "cs 1", "cs 2"]
-    assert corpus.test_names == ["test_2016_flickr", "test_2018_flickr"]
+    assert corpus.test_names == ["test_2016_flickr", "test_2018_flickr", "val"]
+    assert list(corpus.splits["val"].tgt) == list(corpus.splits["validation"].tgt)
     assert not cached(tmp_path)
 
 
