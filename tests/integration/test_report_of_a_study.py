@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 from made_runs import (
+    NODE,
     Resources,
     add_arm,
     arm_overrides,
@@ -192,6 +193,32 @@ def test_a_part_of_a_study_is_called_as_in_the_whole(tmp_path: Path, experiments
     assert label_arms(given, "loss.alpha=0 loss.beta=1") == ["loss.alpha=0 loss.beta=1", "loss.alpha=1 loss.beta=1"]
     assert label_arms(given[:1], "b") == ["a"]
     assert label_arms([["model=a", "arm=x"], ["model=a", "arm=y"]], "x") == ["x", "y"]
+
+
+def add_trained(root: Path, place: int, arm: str, seed: int, strategy: str, precision: str) -> None:
+    """Add an arm that was trained by an override of ``strategy``, which set a precision."""
+    run, overrides = f"{arm}-{place:08}", [*arm_overrides(arm, seed), strategy]
+    make_arm(root, place, *overrides, run=run)
+    folder = make_run(root, run, seed=seed, study=NODE, overrides=overrides, device=strategy)
+    with (folder / "config.yaml").open("a") as config:
+        config.write(f"strategy: {{accelerator: {strategy}, precision: {precision}}}\n")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "rows"),
+    [
+        ("16-mixed", {"base": [1, 2], "A1": [1]}),
+        ("32-true", {"base strategy=single_gpu": [1], "base precision=16-mixed": [2], "A1 precision=16-mixed": [1]}),
+    ],
+)
+def test_devices_tell_no_arms_apart_unless_they_compute_otherwise(
+    tmp_path: Path, experiments: Path, gpu: str, rows: dict[str, list[int]]
+) -> None:
+    root = tmp_path / "sweep"
+    add_trained(root, 0, "base", 1, "strategy=single_gpu", gpu)
+    add_trained(root, 1, "base", 2, "strategy.precision=16-mixed", "16-mixed")
+    add_trained(root, 2, "A1", 1, "strategy.precision=16-mixed", "16-mixed")
+    assert {row.label: [run.seed for run in row.runs] for row in rows_of(root)} == rows
 
 
 def test_bleu_by_length_is_a_table(tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 from triptych.errors import UserError
-from triptych.reports.labels import label_arms, shorten_keys
+from triptych.reports.labels import label_arms, leave_out_sections, shorten_keys
 from triptych.reports.stored_run import StoredRun
 from triptych.runs.identity import display_overrides
 from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
@@ -50,6 +51,8 @@ def build_rows(
 ) -> list[ArmRow]:
     """Return a row for each arm of a sweep, in its order, then rows for the runs that belong to no arm.
 
+    Where all runs compute alike, on whatever devices, no overrides of ``strategy`` tell arms apart.
+
     Args:
         folder: the folder that arms and runs were read from.
         arms: the arms of its sweep.
@@ -65,7 +68,16 @@ def build_rows(
     own = {run.id: run for run in runs if run.id in names}
     others = [run for run in runs if run.id not in names]
     _refuse_swapped(arms, own)
-    return _unique(_shortened([*_rows_of_arms(arms, own, reference), *_rows_of_configs(others, reference)]))
+    unnamed = ("seed", "strategy") if _compute_alike(arms, runs) else ("seed",)
+    rows = [*_rows_of_arms(arms, own, reference, unnamed), *_rows_of_configs(others, reference, unnamed)]
+    return _unique(_shortened(rows))
+
+
+def _compute_alike(arms: Sequence[Arm], runs: Sequence[StoredRun]) -> bool:
+    """Whether every arm has a finished run, and all compute in the same way, though maybe on different devices."""
+    finished = [run for run in runs if run.result]
+    without = {arm.run for arm in arms} - {run.id for run in finished}
+    return not without and len({json.dumps(run.computation) for run in finished}) == 1
 
 
 def _refuse_swapped(arms: Sequence[Arm], runs: Mapping[str, StoredRun]) -> None:
@@ -85,15 +97,18 @@ def runs_of(rows: Sequence[ArmRow]) -> list[StoredRun]:
     return list(dict.fromkeys(run for row in rows for run in row.runs))
 
 
-def _rows_of_arms(arms: Sequence[Arm], runs: Mapping[str, StoredRun], reference: str | None) -> list[ArmRow]:
-    """Return a row for each set of overrides. Arms that differ only in their seeds share a row.
+def _rows_of_arms(
+    arms: Sequence[Arm], runs: Mapping[str, StoredRun], reference: str | None, unnamed: Collection[str]
+) -> list[ArmRow]:
+    """Return a row for each set of overrides.
 
     Args:
         arms: in the order of the sweep.
         runs: the runs that arms have, by id.
         reference: as in ``build_rows``.
+        unnamed: sections of the overrides that tell no rows apart.
     """
-    overrides = [[one for one in display_overrides(arm.overrides) if not one.startswith("seed=")] for arm in arms]
+    overrides = [leave_out_sections(display_overrides(arm.overrides), unnamed) for arm in arms]
     groups: dict[frozenset[str], list[Arm]] = defaultdict(list)
     for each, arm in zip(overrides, arms, strict=True):
         groups[frozenset(each)].append(arm)
@@ -117,9 +132,12 @@ def _rows_of_arms(arms: Sequence[Arm], runs: Mapping[str, StoredRun], reference:
     return rows
 
 
-def _rows_of_configs(runs: Sequence[StoredRun], reference: str | None) -> list[ArmRow]:
-    """Return a row for each config, ordered by label, seed and name, then a row for each unfinished run."""
-    found = label_arms([run.overrides for run in runs], reference)
+def _rows_of_configs(runs: Sequence[StoredRun], reference: str | None, unnamed: Collection[str]) -> list[ArmRow]:
+    """Return a row for each config, ordered by label, seed and name, then a row for each unfinished run.
+
+    Arguments as of ``_rows_of_arms``.
+    """
+    found = label_arms([leave_out_sections(run.overrides, unnamed) for run in runs], reference)
     labels = {run: _chosen_name(run) or label or _model_name([run]) for run, label in zip(runs, found, strict=True)}
     ordered = sorted(runs, key=lambda run: (labels[run], run.seed is None, run.seed or 0, run.name))
     rows = [ArmRow(labels[seeds[0]], labels[seeds[0]], tuple(seeds)) for seeds in _group_seeds(ordered)]

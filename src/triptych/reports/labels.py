@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
@@ -27,6 +28,11 @@ def label_arms(overrides: Sequence[Sequence[str]], reference: str | None) -> lis
         others = [one for one in each if _key(one) not in keys and one not in shared]
         labels.append(" ".join(one.removeprefix("model=").removeprefix("arm=") for one in (*first, *others)))
     return labels
+
+
+def leave_out_sections(overrides: Sequence[str], sections: Collection[str]) -> list[str]:
+    """Return the overrides of other sections: ``strategy.workers=2`` and ``strategy=ddp`` are of ``strategy``."""
+    return [one for one in overrides if re.split(r"[.=]", one, maxsplit=1)[0] not in sections]
 
 
 def enumerate_labels(labels: Sequence[str]) -> str:

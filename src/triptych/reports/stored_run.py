@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triptych.config.global_batch import FSDP
 from triptych.errors import UserError
 from triptych.evaluation.mean_nats import nats_lines
 from triptych.runs.contents import with_contents
@@ -145,6 +146,13 @@ class StoredRun(ABC):
         return (self.result or self.config).get("seed")
 
     @property
+    def computation(self) -> dict[str, Any]:
+        """What of ``strategy`` decides what the run computes. The rest says which devices computed it."""
+        strategy, train = self.config.get("strategy") or {}, (self.result or {}).get("train") or {}
+        chosen = {key: strategy.get(key) for key in ("precision", "kernels")}
+        return {**chosen, "sharded": strategy.get("strategy") == FSDP, "compiled": bool(train.get("compiled"))}
+
+    @property
     def training(self) -> str:
         """Identifies the training that gave the weights, which runs of other names and places may share."""
         result = self.result or {}
@@ -164,14 +172,17 @@ class StoredRun(ABC):
 
     @property
     def recipe(self) -> str:
-        """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config."""
+        """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config.
+
+        The devices that trained it do not define it.
+        """
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
         config = with_contents(self.config, result)
         identifying = {key: value for key, value in config.items() if key not in NOT_IDENTIFYING}
         text = {key: value for key, value in (self.config.get("data") or {}).items() if key not in DATA_LOCATION}
         model = result.get("model") if identifying else self.overrides
-        recipe = _without_seed({**identifying, "data": text})
+        recipe = _without_seed({**identifying, "data": text, "strategy": self.computation})
         return json.dumps([model, data, recipe], sort_keys=True, default=str)
 
     @property
