@@ -219,6 +219,10 @@ def test_devices_tell_no_arms_apart_unless_they_compute_otherwise(
     add_trained(root, 1, "base", 2, "strategy.precision=16-mixed", "16-mixed")
     add_trained(root, 2, "A1", 1, "strategy.precision=16-mixed", "16-mixed")
     assert {row.label: [run.seed for run in row.runs] for row in rows_of(root)} == rows
+    make_arm(root, 3, *arm_overrides("A2"), "strategy.precision=16-mixed", status="waiting")
+    assert [row.label for row in rows_of(root)] == [*rows, f"{next(reversed(rows)).replace('A1', 'A2')} (not run)"]
+    make_arm(root, 4, *arm_overrides("A3"), "strategy.precision=64-true", status="waiting")
+    assert rows_of(root)[-1].label == "A3 precision=64-true (not run)"
 
 
 def test_bleu_by_length_is_a_table(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 
 from triptych.errors import UserError
-from triptych.reports.labels import label_arms, leave_out_sections, shorten_keys
+from triptych.reports.labels import label_arms, leave_out_sections, section, shorten_keys
 from triptych.reports.stored_run import StoredRun
 from triptych.runs.identity import display_overrides
 from triptych.sweeps.arms import FAILED, FINISHED, WAITING, Arm
@@ -74,10 +74,16 @@ def build_rows(
 
 
 def _compute_alike(arms: Sequence[Arm], runs: Sequence[StoredRun]) -> bool:
-    """Whether every arm has a finished run, and all compute in the same way, though maybe on different devices."""
-    finished = [run for run in runs if run.result]
-    without = {arm.run for arm in arms} - {run.id for run in finished}
-    return not without and len({json.dumps(run.computation) for run in finished}) == 1
+    """Whether all runs compute in the same way, though maybe on different devices.
+
+    Unfinished arms do if a finished one has the same overrides of ``strategy``.
+    """
+    finished = {run.id: json.dumps(run.computation) for run in runs if run.result}
+    known, unknown = set[frozenset[str]](), set[frozenset[str]]()
+    for arm in arms:
+        strategy = frozenset(one for one in arm.overrides if section(one) == "strategy")
+        (known if arm.run in finished else unknown).add(strategy)
+    return unknown <= known and len(set(finished.values())) == 1
 
 
 def _refuse_swapped(arms: Sequence[Arm], runs: Mapping[str, StoredRun]) -> None:

@@ -31,8 +31,13 @@ def label_arms(overrides: Sequence[Sequence[str]], reference: str | None) -> lis
 
 
 def leave_out_sections(overrides: Sequence[str], sections: Collection[str]) -> list[str]:
-    """Return the overrides of other sections: ``strategy.workers=2`` and ``strategy=ddp`` are of ``strategy``."""
-    return [one for one in overrides if re.split(r"[.=]", one, maxsplit=1)[0] not in sections]
+    """Return the overrides of other sections than these."""
+    return [one for one in overrides if section(one) not in sections]
+
+
+def section(override: str) -> str:
+    """Return the section of the configuration that an override changes: ``strategy`` of ``strategy.workers=2``."""
+    return re.split(r"[.=]", override, maxsplit=1)[0]
 
 
 def enumerate_labels(labels: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from triptych.errors import UserError
 from triptych.evaluation.mean_nats import nats_lines
 from triptych.runs.contents import with_contents
 from triptych.runs.digests import KEY, RECORD, find_change, lines_checksum, record_digest, text_name
-from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, display_overrides
+from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, SHARED_VALUES, display_overrides
 
 OTHER_SCORES = ("nats_per_sentence", "nats_per_word", "repetition_rate", "cut_share", "sentence_bleu_pieces")
 """Figures of a test set that have no signature."""
@@ -179,7 +179,7 @@ class StoredRun(ABC):
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
         config = with_contents(self.config, result)
-        identifying = {key: value for key, value in config.items() if key not in NOT_IDENTIFYING}
+        identifying = {key: value for key, value in config.items() if key not in (*NOT_IDENTIFYING, *SHARED_VALUES)}
         text = {key: value for key, value in (self.config.get("data") or {}).items() if key not in DATA_LOCATION}
         model = result.get("model") if identifying else self.overrides
         recipe = _without_seed({**identifying, "data": text, "strategy": self.computation})
