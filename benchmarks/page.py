@@ -16,15 +16,14 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def training(found: dict[str, Any]) -> list[str]:
     models, readings = found["models"], found["readings"]
-    peaks = _peaks(models)
+    peaks, reached = _peaks(models), flops_per_second(found)
     rows = []
     for name, model in models.items():
         arm, precision = name.split()
         if precision == "joeynmt":
             continue
         rates = {key: median(readings, name, key) for key in ("src_tokens", "tgt_tokens")}
-        flops, peer = sum(rates.values()) * model["flops_a_token"], f"{arm} joeynmt"
-        theirs = ["", "", ""]
+        peer, theirs = f"{arm} joeynmt", ["", "", ""]
         if peer in models:
             theirs = [
                 f"{models[peer]['parameters'] / 1e6:.2f}M",
@@ -34,8 +33,8 @@ def training(found: dict[str, Any]) -> list[str]:
         ours = [
             f"{model['parameters'] / 1e6:.2f}M",
             *[f"{rate:,.0f}" for rate in rates.values()],
-            f"{flops / 1e9:,.0f}",
-            f"{flops / peaks[precision]:.0%}",
+            f"{reached[name] / 1e9:,.0f}",
+            f"{reached[name] / peaks[precision]:.0%}",
             f"{model['peak_memory_bytes'] / 2**30:.2f}",
         ]
         rows.append([arm, precision, *ours, *theirs])
@@ -66,6 +65,21 @@ def training(found: dict[str, Any]) -> list[str]:
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
         *_lm4mt(models, readings),
     ]
+
+
+def flops_per_second(found: dict[str, Any]) -> dict[str, float]:
+    """Return the rate that each of our trainings reached, by its name; ``found`` as of ``training``."""
+    return {
+        name: model["flops_a_token"] * sum(median(found["readings"], name, f"{side}_tokens") for side in ("src", "tgt"))
+        for name, model in found["models"].items()
+        if "flops_a_token" in model
+    }
+
+
+def shares_of_peak(found: dict[str, Any]) -> dict[str, float]:
+    """Return each rate of ``flops_per_second`` as a share of the peak of products in its precision."""
+    peaks = _peaks(found["models"])
+    return {name: rate / peaks[name.split()[1]] for name, rate in flops_per_second(found).items()}
 
 
 def _peaks(models: dict[str, dict[str, float]]) -> dict[str, float]:

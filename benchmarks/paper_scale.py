@@ -15,7 +15,7 @@ import torch
 from hydra.utils import instantiate
 
 from benchmarks.gpu import Bench
-from benchmarks.page import table
+from benchmarks.page import shares_of_peak, table
 from triptych.config.validation import build_without_values
 from triptych.files import replacing
 from triptych.sweeps.forecast import UTILISATION, Estimate, forecast_arms
@@ -81,17 +81,17 @@ def memory_on_a_gpu() -> list[str]:
 
 def rates_on_a_cpu() -> list[str]:
     """Compare the share of the peak that is assumed where nothing is known."""
-    found: dict[str, Any] = json.loads((RESULTS / "cpu.json").read_text())["train"]
     rows = []
-    for name, values in found["rates"].items():
-        how = name.split()[1]
-        if how in found["peaks"]:
-            rows.append(_compared(name, UTILISATION, values["flops_per_second"] / found["peaks"][how], 0.01, 0))
+    for path in sorted(RESULTS.glob("cpu_*.json")):
+        found: dict[str, Any] = json.loads(path.read_text())
+        processor = found["machine"]["capability"]
+        for name, share in shares_of_peak(found["train"]).items():
+            rows.append([processor, *_compared(name, UTILISATION, share, 0.01, 0)])
     return [
         "Share of the peak that trainings reach on a CPU, in percent. The forecast is for a speed that was never "
         "measured; after one training, or with `--measure 20`, the measured one is used.",
         "",
-        *table(["model, precision", "forecast", "measured", "error"], rows),
+        *table(["processor", "model, precision", "forecast", "measured", "error"], rows),
     ]
 
 

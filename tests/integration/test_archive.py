@@ -370,7 +370,7 @@ SEEDS = {
     ("architectures", "multi30k"): 3,
     ("architectures", "multi30k_converged"): 3,
     ("architectures", "multi30k_converged_de"): 2,
-    ("architectures", "multi30k_converged_dropout"): 2,
+    ("architectures", "multi30k_converged_dropout"): 3,
     ("lm4mt_loss", "multi30k"): 3,
     ("rnn_attention", "multi30k"): 3,
     ("bottleneck", "multi30k_converged"): 3,
@@ -385,7 +385,7 @@ def test_committed_results_are_few_files() -> None:
     committed = [path for path in committed if path.name not in ("report.html", "report.tex")]
     assert len(ARCHIVES) == 26
     assert len(committed) < 260
-    assert sum(path.stat().st_size for path in committed) < 18e6
+    assert sum(path.stat().st_size for path in committed) < 20e6
 
 
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.parent.parent.name)
