@@ -47,7 +47,7 @@ def test_what_pages_link_to_becomes_a_page() -> None:
     pages = repository.pages()
     assert "````python\n" in pages["examples/own_parts/own_parts.py"]
     assert "## own_parts.py" in pages["examples/own_parts"]
-    assert {"docs/claims.md", "experiments/table3/README.md", "benchmarks/results/cpu.md", "LICENSE"} <= pages.keys()
+    assert {"docs/claims.md", "experiments/table3/README.md", "benchmarks/results/gpu.md", "LICENSE"} <= pages.keys()
     assert not [name for name in pages if name.endswith((".jsonl", ".svg")) or name.startswith("src/")]
 
 
