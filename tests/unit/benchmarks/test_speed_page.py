@@ -54,9 +54,9 @@ def test_the_page_has_the_speeds_of_a_processor_with_bf16() -> None:
     assert f"{min(mixed):.0%} to {max(mixed):.0%} in bf16" in text
 
 
-@pytest.mark.parametrize("name", [AVX2, WITH_BF16])
-def test_the_page_has_the_stored_speeds_of_decoding(name: str) -> None:
-    text, readings = speed_page(), stored(name)["decode"]["readings"]
+@pytest.mark.parametrize("results", [AVX2, WITH_BF16])
+def test_the_page_has_the_stored_speeds_of_decoding(results: str) -> None:
+    text, readings = speed_page(), stored(results)["decode"]["readings"]
 
     def ratio(name: str, base: str) -> str:
         return str(ratio_of(readings, name, base, "sentences"))
