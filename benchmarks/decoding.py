@@ -29,9 +29,9 @@ SEARCH = Search(
 def ours(folder: Path) -> Callable[[list[str]], list[str]]:
     """Return our translator, with a run's last weights."""
     from triptych import load
-    from triptych.kernels.malloc import keep_freed_memory
+    from triptych.kernels.cpu_memory import prepare_cpu_memory
 
-    keep_freed_memory()
+    prepare_cpu_memory()
     translator = load(folder, "last").translator
     return lambda lines: translator.translate(lines, SEARCH)
 

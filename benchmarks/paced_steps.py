@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from benchmarks.ours import Steps
 from benchmarks.paced import Pace
 from triptych.contract.batch import Batch
-from triptych.kernels.malloc import keep_freed_memory
+from triptych.kernels.cpu_memory import prepare_cpu_memory
 
 WARMUP = 5
 
 
 def main() -> None:
-    keep_freed_memory()
+    prepare_cpu_memory()
     steps = Steps(sys.argv[1], *sys.argv[2:])
     batches, tokens = steps.batches, 0
 

@@ -14,7 +14,7 @@ from collections import Counter
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.ours import Steps
-from triptych.kernels.malloc import keep_freed_memory
+from triptych.kernels.cpu_memory import prepare_cpu_memory
 
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "linear")
 KINDS = {
@@ -44,7 +44,7 @@ def kind(name: str, scopes: list[str]) -> str:
 
 def profiled(arm: str, *options: str) -> dict[str, float]:
     """Return the share of each kind of work, and the seconds of all operations in a step."""
-    keep_freed_memory()
+    prepare_cpu_memory()
     steps = Steps(arm, *options)
     for _ in range(WARMUP):
         steps.step()

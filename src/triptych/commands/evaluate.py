@@ -19,9 +19,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _evaluate(config: DictConfig) -> None:
-    from triptych.kernels.malloc import keep_freed_memory  # imported late: --help and mistakes do not wait for it
+    from triptych.kernels.cpu_memory import prepare_cpu_memory  # imported late: --help and mistakes do not wait for it
 
-    keep_freed_memory()
+    prepare_cpu_memory()
     choose_threads()
     show_progress()
     if config.split is None:

@@ -26,11 +26,11 @@ def _score(config: DictConfig) -> None:
     """
     check_files(config, "input", "reference")
     from triptych.evaluation.text import read_text, score_text  # late: mistakes do not wait for it
-    from triptych.kernels.malloc import keep_freed_memory
+    from triptych.kernels.cpu_memory import prepare_cpu_memory
     from triptych.runs.run import run_of
 
     text = read_text(config.input, config.reference)
-    keep_freed_memory()
+    prepare_cpu_memory()
     choose_threads()
     show_progress()
     run = run_of(config)

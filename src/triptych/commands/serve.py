@@ -26,7 +26,7 @@ def _serve(config: DictConfig) -> None:
         from triptych.serving.server import address_of, bind, serve
     except ModuleNotFoundError as error:
         raise UserError(f"serve needs {error.name}, which is not installed; pip install 'triptych[serve]'.") from error
-    from triptych.kernels.malloc import keep_freed_memory
+    from triptych.kernels.cpu_memory import prepare_cpu_memory
     from triptych.serving.sentences import sentences_of
     from triptych.serving.served import ServeOptions, load_runs
 
@@ -34,7 +34,7 @@ def _serve(config: DictConfig) -> None:
         if config[key] is not None and config[key] < 1:
             raise UserError(f"{key}={config[key]} is not allowed; give an integer of at least 1.")
     with bind(config.host, config.port) as listening:
-        keep_freed_memory()
+        prepare_cpu_memory()
         choose_threads()
         folders = [config.run] if isinstance(config.run, str) else [str(one) for one in config.run]
         options = {key: config[key] for key in ServeOptions.__dataclass_fields__}

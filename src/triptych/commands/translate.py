@@ -70,10 +70,10 @@ def _translate(config: DictConfig) -> None:
 
 
 def _load(config: DictConfig) -> Translator:
-    from triptych.kernels.malloc import keep_freed_memory  # imported late: --help and mistakes do not wait for it
+    from triptych.kernels.cpu_memory import prepare_cpu_memory  # imported late: --help and mistakes do not wait for it
     from triptych.runs.run import run_of
 
-    keep_freed_memory()
+    prepare_cpu_memory()
     choose_threads()
     show_progress()
     return run_of(config).translator

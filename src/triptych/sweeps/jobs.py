@@ -19,7 +19,7 @@ from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig
 from triptych.config.validation import AUTO
 from triptych.errors import UserError
-from triptych.kernels.malloc import give_back_freed_memory
+from triptych.kernels.cpu_memory import give_back_freed_memory
 from triptych.runs.identity import SCORING, config_hash
 from triptych.training.budget import pair_flops
 from triptych.training.devices import device_of

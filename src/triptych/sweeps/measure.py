@@ -23,7 +23,7 @@ from triptych.contract.vocabulary import PAD
 from triptych.data.corpus import TRAIN
 from triptych.data.epoch_plan import Lengths
 from triptych.data.store import SPECIAL_TOKENS
-from triptych.kernels.malloc import keep_freed_memory
+from triptych.kernels.cpu_memory import prepare_cpu_memory
 from triptych.training.build import TrainingParts, build_trainer, compile_parts, fast_training, silence_lightning
 from triptych.training.loss import TranslationLoss
 
@@ -39,7 +39,7 @@ def measured_speed(config: DictConfig, parts: TrainingParts, steps: int) -> floa
     The median over the steps after the first quarter. Training, but without validation, logs and checkpoints.
     """
     silence_lightning()
-    keep_freed_memory()
+    prepare_cpu_memory()
     rates = TokenRates()
     callbacks = [*fast_training(config), rates]
     trainer = build_trainer(config, steps=steps, devices=1, callbacks=callbacks, folder=None)

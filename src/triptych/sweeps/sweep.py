@@ -16,7 +16,7 @@ from triptych.config.explanations import explain
 from triptych.config.search_path import own_folders
 from triptych.config.shared_composition import compose_arms
 from triptych.errors import UserError, report_unexpected
-from triptych.kernels.malloc import loaded_objects_skipped
+from triptych.kernels.cpu_memory import loaded_objects_skipped
 from triptych.runs.folder import RunFolder
 from triptych.runs.identity import display_overrides
 from triptych.sweeps import arms as sweep_arms

@@ -18,7 +18,7 @@ from triptych.config.run_values import run_values
 from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
 from triptych.files import error_names, remove_leftovers, replacing
-from triptych.kernels.malloc import give_back_freed_memory, keep_freed_memory
+from triptych.kernels.cpu_memory import give_back_freed_memory, prepare_cpu_memory
 from triptych.runs import warnings
 from triptych.runs.digests import with_digests
 from triptych.runs.folder import (
@@ -127,7 +127,7 @@ def _train_or_share(plan: RunPlan) -> None:
     if is_rank_zero():
         remove_leftovers(folder.path)
     give_back_freed_memory()
-    keep_freed_memory()
+    prepare_cpu_memory()
     lightning.seed_everything(config.seed, workers=True, verbose=False)
     _say(plan.corpus.report, "data")
     if config.test and not plan.corpus.test_names:

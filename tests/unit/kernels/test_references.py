@@ -19,13 +19,13 @@ from triptych import kernels
 from triptych.contract.batch import Batch
 from triptych.errors import UserError
 from triptych.kernels import (
+    cpu_memory,
     dropout,
     fused_recurrent,
     in_place,
     linear_cross_entropy,
     loop_matmul,
     lstm,
-    malloc,
     matmul,
     packed_matmul,
     precision,
@@ -326,9 +326,9 @@ def test_the_reference_leaves_the_allocator_alone(monkeypatch: pytest.MonkeyPatc
     def refuse(_: object) -> None:
         raise AssertionError("the C library was opened")
 
-    monkeypatch.setattr(malloc.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(cpu_memory.ctypes, "CDLL", refuse)
     with kernels.use("reference"):
-        malloc.keep_freed_memory()
+        cpu_memory.keep_freed_memory()
 
 
 def test_the_choice_ends_with_its_block() -> None:
