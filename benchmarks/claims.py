@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.small_and_large import paragraph
@@ -19,6 +19,7 @@ from triptych.reports.arm_rows import build_rows
 from triptych.reports.formats import markdown_cell
 from triptych.reports.published import QUALITY, Published, PublishedDifference, read_published
 from triptych.reports.reader import find_arms, find_runs
+from triptych.reports.setup import unconverged
 from triptych.reports.study import Claim, Study, find_study, present_node, read_claims, subfolders
 from triptych.reports.table import MISSING
 from triptych.reports.verdicts import NOT_RUN, JudgedClaim
@@ -60,6 +61,7 @@ class Line:
         judged: the verdict.
         source: the publication that makes the claim; empty if none is named.
         published: the published differences.
+        unconverged: those of its two arms whose validation loss still fell when their training ended.
     """
 
     study: str
@@ -68,6 +70,7 @@ class Line:
     judged: JudgedClaim
     source: str
     published: Sequence[PublishedDifference]
+    unconverged: Sequence[str] = ()
 
     @property
     def pair(self) -> tuple[str, str, str]:
@@ -79,16 +82,21 @@ class Line:
         """The cells of its line on the page."""
         theirs = "; ".join(f"{each} {each.metric}" for each in self.published) or MISSING
         return [
-            *map(escaped, (self.judged.label, self.source, theirs, self._ours, self.judged.verdict)),
+            *map(escaped, (self.judged.label, self.source, theirs, self._ours, self._verdict)),
             linked(self.study, self.scale),
         ]
+
+    @property
+    def _verdict(self) -> str:
+        falling = f" (still falling: {', '.join(self.unconverged)})" if self.unconverged else ""
+        return f"{self.judged.verdict}{falling}"
 
     @property
     def _ours(self) -> str:
         measure, judged = self.judged.measure, self.judged
         if measure is None or judged.difference == MISSING:
             return MISSING
-        test_set = f" ({measure.test_set})" if judged.claim.test_set else ""
+        test_set = f" ({' minus '.join(measure.test_sets)})" if judged.claim.test_set else ""
         ours = f"{judged.difference} {measure.unit}{test_set}"
         return f"{ours}; {judged.in_bleu} BLEU" if judged.in_bleu not in ("", MISSING) else ours
 
@@ -108,11 +116,15 @@ def read_lines(study: str) -> list[Line]:
     published = read_published(EXPERIMENTS / study, Study(study, node.get("reference"), frozenset(), ()))
     lines: dict[Claim, list[Line]] = {claim: [] for claim in present}
     for scale in subfolders(home) if home.is_dir() else ():
-        for judged in judge(home / scale):
+        analysis = analyse(home / scale)
+        falling = {row.arm: row.label for row in unconverged(analysis.rows)}
+        for judged in analysis.judged_claims:
             claim = as_written(judged.claim, present)
             found = lines.setdefault(claim, [])
             if judged.verdict != NOT_RUN:
-                found.append(make_line(study, scale, judged, claim, published))
+                line = make_line(study, scale, judged, claim, published)
+                pair = (claim.arm, claim.reference)
+                found.append(replace(line, unconverged=[falling[arm] for arm in pair if arm in falling]))
     for claim, found in lines.items():
         if not found:
             label = f"{claim.claim} ({claim.arm} against {claim.reference})"
@@ -128,11 +140,11 @@ def as_written(claim: Claim, present: Sequence[Claim]) -> Claim:
     return next(iter((*exact, *same, *alike)), claim)
 
 
-def judge(home: Path) -> list[JudgedClaim]:
-    """Return the verdicts on the claims of the results in one folder."""
+def analyse(home: Path) -> Analysis:
+    """Return what the results in one folder say of their study's claims."""
     arms, runs = find_arms(home), find_runs(home)
     study = find_study(home, arms, runs)
-    return Analysis(build_rows(home, arms, runs, study.reference), study).judged_claims
+    return Analysis(build_rows(home, arms, runs, study.reference), study)
 
 
 def make_line(study: str, scale: str, judged: JudgedClaim, claim: Claim, published: Published) -> Line:
@@ -179,9 +191,13 @@ def page(lines: Sequence[Line], untested: Sequence[list[str]]) -> str:
         ),
         *paragraph(
             "A difference is that of the first arm in brackets minus the second. Of ours, the first is in the measure "
-            "that decides the verdict, and the second in BLEU. A lower loss (nats) or perplexity is better. "
+            "that decides the verdict, and the second in BLEU. Where it names two test sets, it is the difference on "
+            "the first minus that on the second. A lower loss (nats) or perplexity is better. "
             "[The words of the verdicts](../experiments/README.md#verdicts) say what an interval has to show. "
-            "Published figures are of other data, sizes and metrics than ours, so only their signs can be compared."
+            "Published figures are of other data, sizes and metrics than ours, so only their signs can be compared. "
+            "*Still falling* names arms whose validation loss fell by more than 0.01 nats a token in the last fifth of "
+            "their training. Several claims are about the same difference, and some studies trained the same pair of "
+            "arms, so verdicts are not independent findings."
         ),
     ]
     for question, pairs in QUESTIONS.items():

@@ -60,7 +60,7 @@ WHOLE = Plan(
     decoded=("transformer", "lm4mt"),
     training=Turn(untimed=0, least=1, seconds=1),
     turns=20,
-    most=80,
+    most=120,
     updates=300,
     decoding_turns=16,
     most_decoding_turns=joeynmt.BATCHES,

@@ -106,32 +106,39 @@ def percent(agreement: Agreement) -> list[str]:
     ]
 
 
-def against_chance(agreement: Agreement) -> str:
-    """Say how often two experiments order a pair alike, and whether guessing would do as well."""
-    bounds = agreement.interval
-    better, worse = bounds.low > 0.5, bounds.high < 0.5
-    verdict = (
-        "more often than guessing" if better else "less often than guessing" if worse else "guessing may do as well"
+def counted(agreements: Mapping[str, Sequence[Agreement]]) -> str:
+    """Say how many comparisons of a pair have the same order in two experiments, and of how many studies they are.
+
+    Args:
+        agreements: by study, for each two experiments.
+    """
+    total = sum((one for found in agreements.values() for one in found), Agreement(0, 0))
+    studies = sum(any(one.pairs for one in found) for found in agreements.values())
+    return (
+        f"{total.alike} of {total.pairs} comparisons of two arms ({studies} {'study' if studies == 1 else 'studies'})"
     )
-    pairs, share = percent(agreement)
-    return f"{pairs} pairs, {share} ({verdict})"
 
 
 def answer(studies: Sequence[Measured]) -> str:
     """Return the answer in short: how far orders here agree with published ones, and with those of another scale."""
-    published = [decision_accuracy(found.orders(VALIDATION_LOSS), published_orders(found)) for found in studies]
-    scales = [
-        decision_accuracy(one.orders(VALIDATION_LOSS), other.orders(VALIDATION_LOSS))
-        for one, other in combinations(studies, 2)
-        if one.study == other.study
-    ]
-    nothing = Agreement(0, 0)
-    within, outside = sum(scales, nothing), sum(published, nothing)
+    published: dict[str, list[Agreement]] = {}
+    scales: dict[str, list[Agreement]] = {}
+    for found in studies:
+        agreement = decision_accuracy(found.orders(VALIDATION_LOSS), published_orders(found))
+        published.setdefault(found.study, []).append(agreement)
+    for one, other in combinations(studies, 2):
+        if one.study == other.study:
+            agreement = decision_accuracy(one.orders(VALIDATION_LOSS), other.orders(VALIDATION_LOSS))
+            scales.setdefault(one.study, []).append(agreement)
     parts = []
-    if within.pairs:
-        parts.append(f"The smaller scale here orders arms as the larger one does in {against_chance(within)}.")
-    if outside.pairs:
-        parts.append(f"Results here order arms as publications do in {against_chance(outside)}.")
+    if any(one.pairs for found in scales.values() for one in found):
+        parts.append(f"The smaller scale here orders arms as the larger one does in {counted(scales)}.")
+    if any(one.pairs for found in published.values() for one in found):
+        parts.append(f"Results here order arms as publications do in {counted(published)}.")
+    parts.append(
+        "A pair counts again at each scale, and many arms have one seed. So few studies do not say how far this is "
+        "from guessing."
+    )
     return " ".join(["**In short**, by validation loss.", *parts])
 
 

@@ -110,7 +110,7 @@ def test_the_table(tmp_path: Path) -> None:
         (["--device", "H1000"], "device H1000 is unknown; choose one of B200, "),
         (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),
         (["--measure", "1"], "--measure 1 is too few"),
-        (["--mesure", "9"], "--mesure is no option of forecast"),
+        (["--mesure", "9"], "--mesure is no option of forecast; did you mean --measure?"),
     ):
         done = triptych("forecast", *SMOKE, *mistake, cwd=tmp_path)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

@@ -66,6 +66,9 @@ def test_several_arms_are_trained_with_m() -> None:
     assert after_forecast(["model=rnn,lm4mt"], several=True) == ["triptych", "train", "-m", "model=rnn,lm4mt"]
     assert after_forecast(["--multirun", "seed=1,2"], several=True) == ["triptych", "train", "--multirun", "seed=1,2"]
     assert after_forecast(["seed=1"]) == ["triptych", "train", "seed=1"]
+    study = ["experiment=fair", "scale=toy"]
+    assert after_forecast(study, several=True) == ["triptych", "train", "-m", *study, "output=runs/fair"]
+    assert after_forecast([*study, "output=here"]) == ["triptych", "train", *study, "output=here"]
 
 
 @pytest.mark.slow

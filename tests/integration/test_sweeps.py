@@ -121,9 +121,7 @@ def test_seeds_of_a_sweep_are_one_row(home: Path) -> None:
 def test_sweeps_do_not_mix(home: Path) -> None:
     done = triptych("train", "-m", "experiment=schedule", *TINY, "output=whole/runs", cwd=home)
     assert done.returncode == 2
-    assert done.stderr.startswith(
-        "triptych: whole/runs holds the arms of a sweep of no study; give this sweep an output="
-    )
+    assert done.stderr.startswith("triptych: whole/runs already has a sweep, of no study; give this one an output=")
 
 
 def test_a_mistake_in_one_arm_is_told_before_any_begins(tmp_path: Path) -> None:

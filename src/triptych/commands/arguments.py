@@ -11,6 +11,7 @@ import hydra
 from omegaconf import DictConfig
 
 from triptych.config import schema
+from triptych.config.completion import FLAGS
 from triptych.config.composition import MULTIRUN, arms_of, compose_command, register_settings_of
 from triptych.config.explanations import explain, explained
 from triptych.config.hints import given_twice, instead_of_option
@@ -34,7 +35,7 @@ def overrides_of(command: str, arguments: Sequence[str]) -> Iterator[list[str]]:
     folders, rest = split_config_dirs(arguments)
     for one in rest:
         if one.startswith("-") and one not in MULTIRUN:
-            raise UserError(f"{one} is no option of {command}; {instead_of_option(one)}")
+            raise UserError(f"{one} is no option of {command}; {instead_of_option(one, FLAGS.get(command, ()))}")
     for sentence in given_twice(rest):
         print(f"triptych: {sentence}", file=sys.stderr)
     configured = CONFIG.get(command, command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from triptych.config.catalog import groups_in, options_of
@@ -161,14 +162,21 @@ def given_twice(overrides: Sequence[str]) -> list[str]:
     ]
 
 
-def instead_of_option(given: str) -> str:
-    """Return what to give instead of an option that there is not, as the end of a sentence."""
+def instead_of_option(given: str, options: Sequence[str]) -> str:
+    """Return what to give instead of an option that there is not, as the end of a sentence.
+
+    Args:
+        given: the option.
+        options: those of the command alone.
+    """
     option = given.partition("=")[0]
     if option in OPTIONS:
         return OPTIONS[option]
     key = option.lstrip("-").replace("-", "_")
     said = f"did you mean {key}=…?" if len(key) > 1 else "it takes key=value."
-    return f"{said} (-m and --config-dir=FOLDER are its options)"
+    if alike := get_close_matches(option, options, n=1):
+        said = f"did you mean {alike[0]}?"
+    return f"{said} ({', '.join([*options, '-m'])} and --config-dir=FOLDER are its options)"
 
 
 def not_left_out(given: str, key: str) -> str:

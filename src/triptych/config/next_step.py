@@ -28,9 +28,11 @@ def after_sweep(output: Path) -> list[str]:
 
 
 def after_forecast(arguments: Sequence[str], *, several: bool = False) -> list[str]:
-    """Train what was forecast or prepared: one run, or several with ``-m``."""
+    """Train what was forecast or prepared: one run, or several with ``-m``, those of a study in a folder of its own."""
     with_m = several and not set(arguments) & set(MULTIRUN)
-    return _command("train", *(["-m"] if with_m else []), *arguments)
+    given = dict(one.partition("=")[::2] for one in arguments)
+    own = [f"output=runs/{given['experiment']}"] if "experiment" in given and "output" not in given else []
+    return _command("train", *(["-m"] if with_m else []), *arguments, *own)
 
 
 def after_translating(run: str, sentence: str | None, *given: str) -> list[str]:

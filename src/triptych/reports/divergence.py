@@ -12,7 +12,7 @@ from triptych.reports.stored_run import StoredRun
 from triptych.reports.table import Table, make_cells
 from triptych.runs.convergence import has_diverged
 
-TITLE = "Diverged runs"
+TITLE = "Runs that diverged or learned nothing"
 DEFINITION = (
     "A run diverged if its last validation loss is not finite, or not below that of predicting each target piece by "
     "its frequency in the training text."

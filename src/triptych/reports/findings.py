@@ -14,6 +14,7 @@ from triptych.reports.measures import LIKELIHOOD, Measure, share_tokenizer
 from triptych.reports.published import Published, PublishedDifference
 from triptych.reports.scores import TEST_NATS, VALIDATION_LOSS
 from triptych.reports.statistics.difference import LEVEL, POWER
+from triptych.reports.stored_run import test_sets
 from triptych.reports.study import Study
 
 
@@ -109,6 +110,8 @@ def stand_in(rows: Sequence[ArmRow], measure: Measure, study: Study) -> list[str
     """Return which measure decides in place of the likelihood of the test set, if one does."""
     if study.primary != LIKELIHOOD or measure.key == TEST_NATS:
         return []
+    if not test_sets(runs_of(rows)):
+        return ["No test set was read, so validation loss (nats a token) decides."]
     planned = "The likelihood of the test set was to decide, and not all runs stored it."
     if measure.key == VALIDATION_LOSS:
         return [f"{planned} Validation loss (nats a token) decides instead."]

@@ -92,9 +92,8 @@ def unequal_seeds(rows: Sequence[ArmRow]) -> list[str]:
 
 
 def not_converged(rows: Sequence[ArmRow]) -> list[str]:
-    """Return which arms' validation loss still fell when their training ended, in any of their seeds."""
-    trained = [row for row in rows if row.finished]
-    found = [row.label for row in trained if any(map(_still_falling, row.finished))]
+    """Return which arms had not converged, in words; nothing if all had."""
+    trained, found = [row for row in rows if row.finished], [row.label for row in unconverged(rows)]
     if not found:
         return []
     named = "all arms" if len(found) == len(trained) > 1 else ", ".join(found)
@@ -102,6 +101,11 @@ def not_converged(rows: Sequence[ArmRow]) -> list[str]:
         f"Not converged: {named}. The validation loss still fell by more than {SMALL} nats a token in the last fifth "
         "of the training, and longer trainings may order the arms otherwise."
     ]
+
+
+def unconverged(rows: Sequence[ArmRow]) -> list[ArmRow]:
+    """Return the arms whose validation loss still fell when the training ended, in any of their seeds."""
+    return [row for row in rows if any(map(_still_falling, row.finished))]
 
 
 def _still_falling(run: StoredRun) -> bool:

@@ -96,7 +96,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     """Return the study that the arms name, or else the runs, or else the path ``experiments/<study>/results/<scale>``.
 
     Its claims and their measures are read from the runs' configs. Runs of before claims were stored have those
-    of the study's present file.
+    of the study's present file. Kept results take the words from there, too: those of claims and deviations.
 
     Raises:
         UserError: the arms belong to several studies, their study varies what no study may vary, or a claim or a
@@ -125,15 +125,17 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     declared = present_node(name) if named and "claims" not in named else named
     equal, stand_ins = tuple(declared.get("equal") or ()), declared.get("stand_ins") or {}
     check_equal(equal, stand_ins)
+    words = present_node(name) if is_result(folder) else {}
+    deviations = words.get("deviations") or [text for node in own for text in node.get("deviations") or ()]
     return Study(
         name=name,
         reference=reference,
         varies=frozenset(varies),
-        deviations=tuple(dict.fromkeys(text for node in own for text in node.get("deviations") or ())),
+        deviations=tuple(dict.fromkeys(deviations)),
         primary=declared.get("primary") or LIKELIHOOD,
         margin=declared.get("margin"),
         dose=_read_dose(declared),
-        claims=read_claims(declared, reference),
+        claims=reworded(read_claims(declared, reference), read_claims(words, reference)),
         claims_are_younger=declared is not named,
         series=declared.get("series"),
         equal=equal,
@@ -142,8 +144,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
 
 
 def _warn_of_several(nodes: Sequence[Mapping[str, Any]]) -> None:
-    """Warn that runs of one study declare different things; what they say of ``deviations`` is joined."""
-    keys = dict.fromkeys(key for node in nodes for key in node if key != "deviations")
+    """Warn that runs of one study declare different things; their ``deviations`` and ``untested`` claims may differ."""
+    keys = dict.fromkeys(key for node in nodes for key in node if key not in ("deviations", "untested"))
     differing = [key for key in keys if any(node.get(key) != nodes[0].get(key) for node in nodes)]
     if differing:
         named = " and ".join(f"study.{key}" for key in differing)
@@ -168,6 +170,25 @@ def read_claims(node: Mapping[str, Any], reference: str | None) -> tuple[Claim, 
         UserError: a claim lacks an arm to compare with, expects what no claim can, or names one published row.
     """
     return tuple(_read_claim(claim, reference) for claim in node.get("claims") or ())
+
+
+def reworded(claims: Sequence[Claim], present: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Return claims with the words, sources and published rows of the present claims that test the same.
+
+    What decides a claim stays as it was when its runs began. Of several present claims that test the same, the one with
+    the same words is taken, and else the next that no other claim has taken.
+    """
+    by_words = {(one.decided_by, one.claim): one for one in present}
+    stored = {(one.decided_by, one.claim) for one in claims}
+    others = [one for key, one in by_words.items() if key not in stored]
+    found = []
+    for claim in claims:
+        chosen = by_words.get((claim.decided_by, claim.claim))
+        if chosen is None and (alike := [one for one in others if one.decided_by == claim.decided_by]):
+            chosen = alike[0]
+            others.remove(chosen)
+        found.append(chosen or claim)
+    return tuple(found)
 
 
 def _read_dose(node: Mapping[str, Any]) -> Dose | None:

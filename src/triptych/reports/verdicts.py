@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from triptych.reports.arm_rows import ArmRow
 from triptych.reports.comparisons import Comparisons
-from triptych.reports.differences import INTERVAL, show
+from triptych.reports.differences import INTERVAL, show, unsigned
 from triptych.reports.divergence import share_of
 from triptych.reports.dose import Dose, respond, show_change
 from triptych.reports.labels import shorten_keys
 from triptych.reports.measures import Measure, find_measure, primary_measure
 from triptych.reports.scores import DIVERGED
-from triptych.reports.statistics.difference import LEVEL
+from triptych.reports.statistics.difference import LEVEL, POWER
 from triptych.reports.statistics.verdict import Expectation, judge_claim, judge_interval
 from triptych.reports.stored_run import StoredRun, test_sets
 from triptych.reports.study import Claim, Study
@@ -41,6 +41,7 @@ class JudgedClaim:
         measure: what decides it; None if no run has it.
         difference: the difference in this measure, with its interval if there are several seeds.
         in_bleu: the difference in BLEU; empty if BLEU decides or was not measured.
+        detectable: the smallest true difference that would be found with a probability of ``POWER``.
     """
 
     claim: Claim
@@ -49,6 +50,7 @@ class JudgedClaim:
     measure: Measure | None
     difference: str = MISSING
     in_bleu: str = MISSING
+    detectable: str = MISSING
 
 
 def judge_claims(
@@ -89,16 +91,20 @@ def tabulate_verdicts(judged: Sequence[JudgedClaim], runs: Sequence[StoredRun], 
     used = [one.measure for one in judged if one.measure]
     has_seeds = any(measure.key == DIVERGED or compared(measure).seeds for measure in used)
     interval = f" {INTERVAL}" if has_seeds else ""
-    header = ["claim", "verdict", "measure", f"Δ{interval}", f"Δ BLEU{interval}"]
-    cells = [[one.label, one.verdict, _described(one.measure), one.difference, one.in_bleu] for one in judged]
+    header = ["claim", "verdict", "measure", f"Δ{interval}", f"Δ BLEU{interval}", "detectable Δ"]
+    cells = [
+        [one.label, one.verdict, _described(one.measure), one.difference, one.in_bleu, one.detectable] for one in judged
+    ]
     table = Table(TITLE, make_cells(header, cells), prose=frozenset({0, 1, 2}))
     notes = _explain(judged, has_seeds=has_seeds)
-    lead, kept = [], [0, 1, 2, 3, 4]
+    lead, kept = [], [0, 1, 2, 3, 4, 5]
     if len(named := {line[2] for line in cells}) == 1:  # One measure for all claims needs no column.
         lead = [f"The verdicts are by {named.pop()}."]
         kept.remove(2)
     if all(measure.key == "bleu" for measure in used) or not test_sets(runs):
         kept.remove(4)
+    if all(one.detectable == MISSING for one in judged):
+        kept.remove(5)
     return replace(keep_columns(table, kept), notes=notes, lead=lead)
 
 
@@ -117,7 +123,13 @@ def _explain(judged: Sequence[JudgedClaim], *, has_seeds: bool) -> list[str]:
     margins = {f"±{measure.margin:g} {measure.unit}" for measure in measures if measure.margin}
     claims_equal = any(one.claim.expect is Expectation.EQUAL for one in judged)
     equal = f", equivalent if it is shown to be within {' or '.join(sorted(margins))}" if claims_equal else ""
-    return [f"{delta} Its interval decides: held or opposite if it excludes zero{equal}, else inconclusive.", *growth]
+    found = (
+        f"Detectable: the smallest true Δ that would be found with a probability of {POWER:.0%}, given how much seeds "
+        "and test sentences vary."
+    )
+    detectable = [found] if any(one.detectable != MISSING for one in judged) else []
+    decides = f"{delta} Its interval decides: held or opposite if it excludes zero{equal}, else inconclusive."
+    return [decides, *detectable, *growth]
 
 
 def _judge(
@@ -141,7 +153,8 @@ def _judge(
         bleu = compared(find_measure("bleu", claim.test_set or test_sets(runs)[0], baseline=claim.baseline_test_set))
         in_bleu = show(bleu.difference(row, base), bleu.estimate(row, base), bleu.measure)
     shown = show(difference, compared(measure).estimate(row, base), measure)
-    return JudgedClaim(claim, label, str(judged), measure, shown, in_bleu)
+    detectable = unsigned(difference.smallest_detectable(), measure) if difference else MISSING
+    return JudgedClaim(claim, label, str(judged), measure, shown, in_bleu, detectable)
 
 
 def _judge_share(claim: Claim, rows: Sequence[ArmRow], level: float) -> JudgedClaim:

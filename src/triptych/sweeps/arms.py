@@ -80,8 +80,8 @@ def plan_arms(folder: Path, study: str | None, sweep: Sequence[Sequence[str]]) -
     with run_lock(folder / "arms", "plan", wait=True):
         known = {arm.identity: arm for arm in read_arms(folder)}
         if others := {arm.study for arm in known.values()} - {study}:
-            named = " and ".join(sorted(other or "a sweep of no study" for other in others))
-            raise UserError(f"{folder} holds the arms of {named}; give this sweep an output=… of its own.")
+            named = " and ".join(sorted(f"the study {other}" if other else "no study" for other in others))
+            raise UserError(f"{folder} already has a sweep, of {named}; give this one an output=… of its own.")
         labels = _labels({identify(overrides): tuple(display_overrides(overrides)) for overrides in sweep}, known)
         place = max((arm.place for arm in known.values()), default=0)
         arms = []

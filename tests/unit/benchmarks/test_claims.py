@@ -108,7 +108,9 @@ def test_a_claim_stands_beside_what_was_published_and_measured(tmp_path: Path, m
     assert big[1:] == ["Nobody", "–", "–", "not run", "[own](../experiments/own)"]
 
 
-def test_runs_that_were_committed_with_claims_keep_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_that_were_committed_with_claims_keep_what_they_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_study(tmp_path, monkeypatch)
     results = tmp_path / "experiments" / "own" / "results"
     stored = [{"claim": "Keys matter", "arm": "B1", "expect": "worse"}]
@@ -119,7 +121,7 @@ def test_runs_that_were_committed_with_claims_keep_them(tmp_path: Path, monkeypa
     found = [(line.judged.claim.claim, line.scale, line.source) for line in claims.read_lines("own")]
     assert found == [
         ("Small keys hurt", "multi30k", "Somebody"),
-        ("Keys matter", "toy", "Somebody"),  # in its own words, with the source of the claim that tests the same
+        ("Small keys hurt", "toy", "Somebody"),  # in the words of the study's file, which tests the same
         ("Small keys hurt perplexity", "multi30k", "Somebody else"),
         ("Dropout helps", "", "A third"),
         ("Big is better", "", "Nobody"),

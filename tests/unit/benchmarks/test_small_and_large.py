@@ -28,4 +28,4 @@ def test_scales_that_order_two_arms(tmp_path: Path, better: str, cells: list[str
             change(run, "validation", "loss", to=1.0 if arm == best else 2.0)
         studies.append(read_study("own", tmp_path / scale))
     assert small_and_large.scale_lines(studies) == [["own", "small, large", *cells, *cells]]
-    assert f"in {cells[0]} pairs, {cells[1]} (guessing may do as well)." in small_and_large.answer(studies)
+    assert f"in {cells[0]} comparisons of two arms (1 study)." in small_and_large.answer(studies)

@@ -8,7 +8,7 @@ import pytest
 from made_runs import change, make_run, rows_of
 
 from triptych.reports.build import report
-from triptych.reports.divergence import diverged, share_of
+from triptych.reports.divergence import TITLE, diverged, share_of
 from triptych.reports.report import Report
 from triptych.reports.statistics.share import Share
 from triptych.reports.table import Table
@@ -55,7 +55,7 @@ def test_each_arm_has_its_number_and_share(tmp_path: Path) -> None:
         train(tmp_path, "norm=a", seed, last)
         train(tmp_path, "norm=b", seed, 4.0)
     made = report(tmp_path)
-    table = titled(made, "Diverged runs")
+    table = titled(made, TITLE)
     assert lines(table) == [["norm=a", "2 of 3", "67% [21%, 94%]"], ["norm=b", "0 of 3", "0% [0%, 56%]"]]
     assert "not below that of predicting each target piece by its frequency" in table.notes[0]
     assert lines(made.main_tables[0])[0][2] == "5.000 ± 0.707 (2 of 3)", "of the seeds that have a loss"
@@ -64,7 +64,7 @@ def test_each_arm_has_its_number_and_share(tmp_path: Path) -> None:
 
 def test_where_none_diverged_there_is_no_table(tmp_path: Path) -> None:
     train(tmp_path, "norm=a", 1, 4.0)
-    assert not [table for table in report(tmp_path).tables if table.title == "Diverged runs"]
+    assert not [table for table in report(tmp_path).tables if table.title == TITLE]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def test_a_grid_counts_over_its_columns(study: Path) -> None:
-    table = titled(report(study), "Diverged runs")
+    table = titled(report(study), TITLE)
     assert list(table.cells.columns.get_level_values(1)) == ["norm", "rate", "0", "100", "diverged", "share"]
     assert [line[:5] for line in lines(table)] == [
         ["a", "1", "0 of 3", "0 of 3", "0 of 6"],

@@ -79,14 +79,15 @@ def test_a_study_gets_the_verdict_on_an_interaction(tmp_path: Path) -> None:
     table = analysis.verdicts
     assert table is not None
     assert table.lead == ["The verdicts are by negative log-likelihood, t.x3 minus t.x1 (nats a word)."]
-    claim, verdict, delta, bleu = table.cells.iloc[0]
+    claim, verdict, delta, bleu, detectable = table.cells.iloc[0]
     assert claim == "It is worth more in long sentences (B1 against base)"
     assert verdict == "held"
     assert delta.startswith("−0.210 [−0.2")
     rows = {row.arm: row for row in rows_of(tmp_path)}
     of = {name: rows["B1"].bleu(name) - rows["base"].bleu(name) for name in ("t.x3", "t.x1")}
     assert bleu.startswith(f"{of['t.x3'] - of['t.x1']:+.2f} [".replace("-", "−"))
-    assert "Test sets that hold the same text are paired." in table.notes[1]
+    assert 0 < float(detectable) < 0.21, "the difference was found"
+    assert "Test sets that hold the same text are paired." in table.notes[2]
 
 
 def test_other_text_counts_as_an_independent_sample(tmp_path: Path) -> None:
