@@ -96,7 +96,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     """Return the study that the arms name, or else the runs, or else the path ``experiments/<study>/results/<scale>``.
 
     Its claims and their measures are read from the runs' configs. Runs of before claims were stored have those
-    of the study's present file. Kept results take the words from there, too: those of claims and deviations.
+    of the study's present file, and so have kept results whose runs stored none. Kept results take the words of claims
+    and deviations from there, too.
 
     Raises:
         UserError: the arms belong to several studies, their study varies what no study may vary, or a claim or a
@@ -126,6 +127,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     equal, stand_ins = tuple(declared.get("equal") or ()), declared.get("stand_ins") or {}
     check_equal(equal, stand_ins)
     words = present_node(name) if is_result(folder) else {}
+    claiming = declared if declared.get("claims") else words
     deviations = words.get("deviations") or [text for node in own for text in node.get("deviations") or ()]
     return Study(
         name=name,
@@ -135,8 +137,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         primary=declared.get("primary") or LIKELIHOOD,
         margin=declared.get("margin"),
         dose=_read_dose(declared),
-        claims=reworded(read_claims(declared, reference), read_claims(words, reference)),
-        claims_are_younger=declared is not named,
+        claims=reworded(read_claims(claiming, reference), read_claims(words, reference)),
+        claims_are_younger=claiming is not named,
         series=declared.get("series"),
         equal=equal,
         stand_ins=stand_ins,

@@ -217,6 +217,10 @@ def test_runs_of_before_claims_have_those_of_the_studys_file(tmp_path: Path) -> 
     }
     add_seeds(tmp_path / "other", "base", [1.5], claims=[])
     assert study_of(tmp_path / "other").claims == ()
+    kept = tmp_path / "experiments" / "table3" / "results" / "toy"
+    add_seeds(kept, "base", [1.5], claims=[])
+    assert len(study_of(kept).claims) > 10
+    assert study_of(kept).claims_are_younger
 
 
 def test_a_wrong_claim_is_refused(tmp_path: Path) -> None:
