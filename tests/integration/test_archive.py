@@ -383,7 +383,7 @@ SEEDS = {
 def test_committed_results_are_few_files() -> None:
     committed = [path for path in (ROOT / "experiments").rglob("*") if path.is_file()]
     committed = [path for path in committed if path.name not in ("report.html", "report.tex")]
-    assert len(ARCHIVES) == 26
+    assert len(ARCHIVES) == 28
     assert len(committed) < 260
     assert sum(path.stat().st_size for path in committed) < 20e6
 
@@ -391,7 +391,8 @@ def test_committed_results_are_few_files() -> None:
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.parent.parent.name)
 def test_committed_results_can_be_read(archive: Path) -> None:
     runs, arms = Archive(archive).runs, Archive(archive).arms
-    assert {arm.run for arm in arms} == {run.id for run in runs}
+    if arms:  # the anchors of tuning are single trainings
+        assert {arm.run for arm in arms} == {run.id for run in runs}
     assert not [run.id for run in runs if set("=,") & set(run.id)]
     seeds = SEEDS.get((archive.parent.parent.name, archive.name), 1)
     assert {len(row.finished) for row in rows_of(archive)} == {seeds}

@@ -127,7 +127,7 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     equal, stand_ins = tuple(declared.get("equal") or ()), declared.get("stand_ins") or {}
     check_equal(equal, stand_ins)
     words = present_node(name) if is_result(folder) else {}
-    claiming = declared if declared.get("claims") else words
+    stored, present = read_claims(declared, reference), read_claims(words, words.get("reference"))
     deviations = words.get("deviations") or [text for node in own for text in node.get("deviations") or ()]
     return Study(
         name=name,
@@ -137,8 +137,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         primary=declared.get("primary") or LIKELIHOOD,
         margin=declared.get("margin"),
         dose=_read_dose(declared),
-        claims=reworded(read_claims(claiming, reference), read_claims(words, reference)),
-        claims_are_younger=claiming is not named,
+        claims=reworded(stored, present) if stored else present,
+        claims_are_younger=declared is not named or not stored,
         series=declared.get("series"),
         equal=equal,
         stand_ins=stand_ins,
