@@ -61,7 +61,7 @@ class Line:
         judged: the verdict.
         source: the publication that makes the claim; empty if none is named.
         published: the published differences.
-        unconverged: those of its two arms whose validation loss still fell when their training ended.
+        unconverged: those of the arms that decide it whose validation loss still fell when their training ended.
     """
 
     study: str
@@ -104,8 +104,8 @@ class Line:
 def read_lines(study: str) -> list[Line]:
     """Return the claims of a study, each with every scale at which both of its arms were run.
 
-    Runs that were committed with claims have those, and other runs the claims of the study's file; what the file says
-    of their sources holds for both. A claim of the file without a result has one line.
+    Runs that stored claims are judged by those, in the words of the study's file, and other runs by the claims of that
+    file. A claim of the file without a result has one line.
 
     Raises:
         UserError: a claim names a published row that ``published.csv`` does not have.
@@ -123,8 +123,9 @@ def read_lines(study: str) -> list[Line]:
             found = lines.setdefault(claim, [])
             if judged.verdict != NOT_RUN:
                 line = make_line(study, scale, judged, claim, published)
-                pair = (claim.arm, claim.reference)
-                found.append(replace(line, unconverged=[falling[arm] for arm in pair if arm in falling]))
+                pair = (judged.claim.arm, judged.claim.reference)
+                arms = pair if pair[0] in {row.arm for row in analysis.rows} else tuple(falling)  # a dose: all arms
+                found.append(replace(line, unconverged=[falling[arm] for arm in arms if arm in falling]))
     for claim, found in lines.items():
         if not found:
             label = f"{claim.claim} ({claim.arm} against {claim.reference})"
@@ -185,7 +186,7 @@ def page(lines: Sequence[Line], untested: Sequence[list[str]]) -> str:
         "",
         *paragraph(
             f"{len(claims)} claims, of publications or of the [studies](studies.md) themselves, and {len(untested)} "
-            f"more that no study decides yet. A claim has a line for each scale that it was tested at: {counted}. This "
+            f"more without a verdict. A claim has a line for each scale that it was tested at: {counted}. This "
             "page is written by `python -m benchmarks.claims`, from the claims in `conf/experiment`, the figures in "
             "`experiments/*/published.csv` and committed results alone."
         ),
@@ -207,7 +208,10 @@ def page(lines: Sequence[Line], untested: Sequence[list[str]]) -> str:
     text += [
         "## Claims without a verdict",
         "",
-        *paragraph("No difference between two arms of a study decides these, or no arm of a study tests them."),
+        *paragraph(
+            "The study that names such a claim does not decide it by a difference between two of its arms. Another "
+            "study may test it."
+        ),
         *table(["claim", "source", "why there is no verdict", "study"], untested),
     ]
     return "\n".join(text).rstrip("\n") + "\n"

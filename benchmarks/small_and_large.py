@@ -107,10 +107,10 @@ def percent(agreement: Agreement) -> list[str]:
 
 
 def counted(agreements: Mapping[str, Sequence[Agreement]]) -> str:
-    """Say how many comparisons of a pair have the same order in two experiments, and of how many studies they are.
+    """Return how many pairs of arms two experiments order alike, and how many studies they come from.
 
     Args:
-        agreements: by study, for each two experiments.
+        agreements: of each study, one for each two experiments that were compared.
     """
     total = sum((one for found in agreements.values() for one in found), Agreement(0, 0))
     studies = sum(any(one.pairs for one in found) for found in agreements.values())
@@ -135,10 +135,11 @@ def answer(studies: Sequence[Measured]) -> str:
         parts.append(f"The smaller scale here orders arms as the larger one does in {counted(scales)}.")
     if any(one.pairs for found in published.values() for one in found):
         parts.append(f"Results here order arms as publications do in {counted(published)}.")
-    parts.append(
-        "A pair counts again at each scale, and many arms have one seed. So few studies do not say how far this is "
-        "from guessing."
-    )
+    if parts:
+        parts.append(
+            "The same two arms count once at each scale, and many arms have one seed. So the pairs are not "
+            "independent, and the intervals below are too narrow to say whether this is better than guessing."
+        )
     return " ".join(["**In short**, by validation loss.", *parts])
 
 

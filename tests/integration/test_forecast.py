@@ -111,6 +111,7 @@ def test_the_table(tmp_path: Path) -> None:
         (["--device", "H100", "--measure", "9"], "--measure trains on this machine"),
         (["--measure", "1"], "--measure 1 is too few"),
         (["--mesure", "9"], "--mesure is no option of forecast; did you mean --measure?"),
+        (["--seed", "9"], "--seed is no option of forecast; did you mean seed=…?"),
     ):
         done = triptych("forecast", *SMOKE, *mistake, cwd=tmp_path)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

@@ -174,7 +174,7 @@ def instead_of_option(given: str, options: Sequence[str]) -> str:
         return OPTIONS[option]
     key = option.lstrip("-").replace("-", "_")
     said = f"did you mean {key}=…?" if len(key) > 1 else "it takes key=value."
-    if alike := get_close_matches(option, options, n=1):
+    if key not in ("seed", "seeds") and (alike := get_close_matches(option, options, n=1, cutoff=0.9)):
         said = f"did you mean {alike[0]}?"
     return f"{said} ({', '.join([*options, '-m'])} and --config-dir=FOLDER are its options)"
 

@@ -1,4 +1,4 @@
-"""Memory of a CPU process: kept for the next step, bounded, and given back between runs and after validations."""
+"""Memory of a process on a CPU: freed memory is kept between steps and given back between runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CACHED_PRIMITIVES = 256
 
 
 def prepare_cpu_memory() -> None:
-    """Set how this process uses memory on a CPU. Call it before the first model runs."""
+    """Bound oneDNN's cache, unless the user has, and keep freed memory. Call it before the first model runs."""
     os.environ.setdefault(_CACHE_CAPACITY, str(_CACHED_PRIMITIVES))
     keep_freed_memory()
 

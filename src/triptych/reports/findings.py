@@ -124,7 +124,8 @@ def later_claims(study: Study) -> list[str]:
     """Return that the claims of a study are younger than its runs, if they are."""
     if not (study.claims and study.claims_are_younger):
         return []
-    return ["The claims, and the measure that decides, were chosen when these runs were known."]
+    measure = ", and the measure that decides," if study.primary_is_younger else ""
+    return [f"The claims{measure} were chosen when these runs were known."]
 
 
 def explain_published(rows: Sequence[ArmRow], published: Published, reference: str | None) -> str:

@@ -73,7 +73,8 @@ class Study:
         dose: the quantity that its arms have more or less of, if any.
         claims: the claims that it tests.
         series: the key of the override whose values name its series, if it is a study of scaling.
-        claims_are_younger: whether its runs were trained before the claims and the primary measure were written.
+        claims_are_younger: whether its runs were trained before the claims were written.
+        primary_is_younger: whether its runs were trained before the primary measure was written.
         equal: the meanings of equal under which the arms are compared.
         stand_ins: further meanings, by name: for some arms, the arm that stands in for each.
     """
@@ -88,6 +89,7 @@ class Study:
     claims: tuple[Claim, ...] = ()
     series: str | None = None
     claims_are_younger: bool = False
+    primary_is_younger: bool = False
     equal: tuple[str, ...] = ()
     stand_ins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -128,7 +130,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
     check_equal(equal, stand_ins)
     words = present_node(name) if is_result(folder) else {}
     stored, present = read_claims(declared, reference), read_claims(words, words.get("reference"))
-    deviations = words.get("deviations") or [text for node in own for text in node.get("deviations") or ()]
+    described = [words] if words else own
+    deviations = [text for node in described for text in node.get("deviations") or ()]
     return Study(
         name=name,
         reference=reference,
@@ -138,7 +141,8 @@ def find_study(folder: Path, arms: Sequence[Arm], runs: Sequence[StoredRun]) -> 
         margin=declared.get("margin"),
         dose=_read_dose(declared),
         claims=reworded(stored, present) if stored else present,
-        claims_are_younger=declared is not named or not stored,
+        claims_are_younger=declared is not named or (not stored and bool(present)),
+        primary_is_younger=declared is not named,
         series=declared.get("series"),
         equal=equal,
         stand_ins=stand_ins,

@@ -153,7 +153,8 @@ def _judge(
         bleu = compared(find_measure("bleu", claim.test_set or test_sets(runs)[0], baseline=claim.baseline_test_set))
         in_bleu = show(bleu.difference(row, base), bleu.estimate(row, base), bleu.measure)
     shown = show(difference, compared(measure).estimate(row, base), measure)
-    detectable = unsigned(difference.smallest_detectable(), measure) if difference else MISSING
+    varies = difference is not None and difference.standard_error > 0
+    detectable = unsigned(difference.smallest_detectable(), measure) if difference and varies else MISSING
     return JudgedClaim(claim, label, str(judged), measure, shown, in_bleu, detectable)
 
 

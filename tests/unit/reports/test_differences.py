@@ -20,7 +20,7 @@ from triptych.reports.comparisons import Comparisons, ScoredTexts
 from triptych.reports.measures import find_measure, primary_measure
 from triptych.reports.reader import find_arms, find_runs
 from triptych.reports.stored_run import StoredRun, TranslatedText
-from triptych.reports.study import Study, find_study
+from triptych.reports.study import Study, find_study, present_node
 from triptych.reports.study_page import write_tables
 from triptych.reports.table import MISSING, Table
 
@@ -221,6 +221,7 @@ def test_runs_of_before_claims_have_those_of_the_studys_file(tmp_path: Path) -> 
     add_seeds(kept, "base", [1.5], claims=[])
     assert len(study_of(kept).claims) > 10
     assert study_of(kept).claims_are_younger
+    assert study_of(kept).deviations == tuple(present_node("table3")["deviations"])
 
 
 def test_a_wrong_claim_is_refused(tmp_path: Path) -> None:
