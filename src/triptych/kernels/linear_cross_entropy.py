@@ -14,9 +14,9 @@ from triptych import kernels
 from triptych.kernels.precision import autocast_dtype, without_autocast
 from triptych.kernels.rows import ROWS
 
-CHUNK_ELEMENTS = {"cpu": 4_000_000, "cuda": 64_000_000, "meta": 64_000_000}
-"""Number of logits that exist at one time, by device: enough to keep a matrix product busy, and little memory beside
-the activations."""
+CHUNK_ELEMENTS = {"cpu": 16_000_000, "cuda": 64_000_000, "meta": 64_000_000}
+"""Number of logits that exist at one time, by device: enough to keep a matrix product busy and to add few gradients of
+the weight, and little memory beside the activations."""
 PART_ELEMENTS = {"cpu": 500_000, "cuda": 64_000_000, "meta": 64_000_000}
 """Number of logits turned into gradients per pass: few enough on a CPU to stay in its cache and to reuse the memory of
 freed activations."""
