@@ -55,7 +55,8 @@ def training(found: dict[str, Any]) -> list[str]:
         f"update of JoeyNMT {tokens_an_update(readings, 'transformer joeynmt'):,.0f}, on average over an epoch. "
         "JoeyNMT's batches mix sentences of all lengths, so that more of each batch is padding.",
         "",
-        f"Figures: medians of {turns} turns or more of at least {found['seconds']:g} seconds; what is compared took "
+        f"Figures: medians of {turns} turns or more of at least {found['seconds']:g} seconds"
+        f"{', each after an update that is not timed' if found['untimed'] else ''}; what is compared took "
         "turns, in processes that stay warm. The ratio is of target tokens a second: the geometric mean of the turns' "
         "ratios, with its 95% interval from a bootstrap over turns. The turns ended when the intervals of all ratios "
         f"to JoeyNMT's speed were within {SETTLED:.0%} of them, or when there had been enough. The peak rate is the "

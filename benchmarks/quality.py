@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks import ours
 from benchmarks.paced import Turn
 from benchmarks.page import table
-from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name
+from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name, use_all_cores
 from benchmarks.training_clock import MARK
 from triptych.files import replacing
 from triptych.runs.folder import write_json
@@ -144,6 +144,7 @@ def main() -> None:
     arms = arguments.arms.split(",")
     if unknown := [arm for arm in arms if arm not in PEERS]:
         parser.error(f"--arms has {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    use_all_cores()
     setting = Setting(arguments.work.resolve(), arguments.data)
     here, stored = machine(), RESULTS / "quality.json"
     before = json.loads(stored.read_text()) if stored.exists() else {}

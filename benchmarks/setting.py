@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from functools import cached_property
@@ -14,6 +15,7 @@ from hydra.utils import instantiate
 
 from benchmarks import joeynmt, ours
 from triptych.accounting.peaks import device_name, processor_name
+from triptych.accounting.threads import THREADS, available_cores
 from triptych.config.composition import compose_run
 from triptych.data.corpus import Corpus
 from triptych.data.tokenizer import Tokenizer
@@ -76,6 +78,11 @@ class Setting:
     @cached_property
     def _config(self) -> Any:
         return compose_run([*ours.COMMON, *ours.ARMS["transformer"], *self._options]).config
+
+
+def use_all_cores() -> None:
+    """Let all programs compute on all cores. Without it, ours leaves cores to programs that are busy when it starts."""
+    os.environ.setdefault(THREADS, str(available_cores()))
 
 
 def machine() -> dict[str, Any]:

@@ -26,7 +26,7 @@ def test_training_has_medians_flops_and_ratios() -> None:
         "lm4mt 32-true": [reading(1, 500), reading(1, 500), reading(1, 500)],
         "transformer joeynmt": [reading(2, 200), reading(4, 400), reading(1, 100)],
     }
-    training: dict[str, Any] = {"models": models, "readings": readings, "seconds": 4.0}
+    training: dict[str, Any] = {"models": models, "readings": readings, "untimed": 0, "seconds": 4.0}
     versions = {"torch": "2", "ctranslate2": "4"}
     text = page({"machine": {**MACHINE, "versions": versions}, "minutes": {"train": 3.2}, "train": training})
     # 1,500 tokens a second of 2e6 FLOPs each are 3 GFLOP/s, half of the best peak; the ratios are 5, 2.5 and 10
