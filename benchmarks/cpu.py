@@ -3,8 +3,8 @@
     python -m benchmarks.cpu [--quick] [--parts …] [--data FOLDER] [--work FOLDER]
 
 Processes that stay warm take turns of some seconds, and a ratio is the mean over turns, with its interval. Nothing else
-may run on the machine. Writes the page of machines like this one to benchmarks/results, part by part; ``--quick`` has
-fewer models and turns, and writes nothing.
+may run on the machine. Writes the page of machines like this one to benchmarks/results after each part, which is the
+training of a model, decoding, or the profile; ``--quick`` has fewer models and turns, and writes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ import sacrebleu
 from benchmarks import joeynmt, ours
 from benchmarks.decoding import SEARCH, ctranslate2
 from benchmarks.paced import Reading, Turn, Worker, take_turns
-from benchmarks.page import PARTS, page
+from benchmarks.page import page
 from benchmarks.processes import module, run
 from benchmarks.ratios import ratio_of
 from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name, use_all_cores
@@ -32,16 +32,16 @@ from triptych.files import replacing
 from triptych.runs.folder import write_json
 from triptych.runs.run import load
 
-TRAINING = Turn(untimed=1, least=1, seconds=1)
-"""While a process waits for its turn, the system may take memory that it has freed: the first update is slower."""
+UNTIMED = 1
+"""Updates that begin a turn. While a process waits, the system may take memory that it has freed: they are slower."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """What is measured, and for how long."""
 
-    groups: tuple[tuple[str, ...], ...]
-    """Arms that take turns with each other, and with JoeyNMT's model that is as large as the first of them."""
+    trained: tuple[str, ...]
+    """Arms that train, each in turns with JoeyNMT's model of its size, or with the first arm if there is none."""
     decoded: tuple[str, ...]
     """Arms that translate. JoeyNMT and CTranslate2 have the weights of the first one."""
     training: Turn
@@ -57,21 +57,26 @@ class Plan:
     most_decoding_turns: int
     """How many it has if the ratios' intervals are still wide: at most ``joeynmt.BATCHES``."""
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is measured one after the other: the training of each arm, decoding, and where a step's time goes."""
+        return *self.trained, "decode", "profile"
+
 
 WHOLE = Plan(
-    groups=(("transformer", "lm4mt"), ("rnn_luong",), ("rnn_bahdanau",)),
+    trained=("transformer", "lm4mt", "rnn_luong", "rnn_bahdanau"),
     decoded=("transformer", "lm4mt"),
-    training=TRAINING,
-    turns=20,
-    most=120,
+    training=Turn(UNTIMED, least=3, seconds=3),
+    turns=15,
+    most=60,
     updates=300,
     decoding_turns=16,
     most_decoding_turns=joeynmt.BATCHES,
 )
 QUICK = Plan(
-    groups=(("transformer",), ("rnn_luong",)),
+    trained=("transformer", "rnn_luong"),
     decoded=("transformer",),
-    training=TRAINING,
+    training=Turn(UNTIMED, least=1, seconds=1),
     turns=10,
     most=10,
     updates=200,
@@ -84,29 +89,36 @@ Readings = dict[str, list[Reading]]
 
 
 class Bench:
-    """The parts of the benchmark. Each returns its measurements."""
+    """Measures the parts of a plan."""
 
     def __init__(self, setting: Setting, plan: Plan) -> None:
         self.setting, self.plan = setting, plan
 
-    def train(self) -> dict[str, Any]:
-        """Tokens a second of every arm, and of JoeyNMT's models of equal size."""
-        readings: Readings = {}
-        models: dict[str, dict[str, float]] = {}
-        for group in self.plan.groups:
-            with ExitStack() as stack:
-                workers = {
-                    f"{arm} {precision}": stack.enter_context(self._training(arm, precision))
-                    for arm in group
-                    for precision in PRECISIONS
-                }
-                peer = group[0]
-                joey = self.setting.joeynmt.train(peer, PEERS[peer], self.plan.training)
-                workers[f"{peer} joeynmt"] = stack.enter_context(joey)
-                narrow = settled(f"{peer} joeynmt", "tgt_tokens")
-                readings |= take_turns(workers, self.plan.turns, self.plan.most, narrow)
-                models[f"{peer} joeynmt"] = {"parameters": joeynmt.parameters(joey.log)}
-                models |= {name: self._finish(name, worker) for name, worker in workers.items() if worker is not joey}
+    def measure(self, part: str) -> dict[str, Any]:
+        """Return the measurements of a part, by its name in the plan."""
+        others = {"decode": self.decode, "profile": self.profile}
+        return others[part]() if part in others else self.train(part)
+
+    def train(self, arm: str) -> dict[str, Any]:
+        """Tokens a second of an arm in each precision, and of what it takes turns with."""
+        arms = [arm] if arm in PEERS else [self.plan.trained[0], arm]
+        with ExitStack() as stack:
+            workers = {
+                f"{name} {precision}": stack.enter_context(self._training(name, precision))
+                for name in arms
+                for precision in PRECISIONS
+            }
+            mine = list(workers)
+            models: dict[str, dict[str, float]] = {}
+            compared = [(f"{arm} {precision}", f"{arms[0]} {precision}") for precision in PRECISIONS]
+            if arm in PEERS:
+                name, joey = f"{arm} joeynmt", self.setting.joeynmt.train(arm, PEERS[arm], self.plan.training)
+                workers[name] = stack.enter_context(joey)
+                models[name] = {"parameters": joeynmt.parameters(joey.log)}
+                compared = [(name, other) for other in mine]
+            narrow = settled(compared, "tgt_tokens")
+            readings = take_turns(workers, self.plan.turns, self.plan.most, narrow)
+            models |= {name: self._finish(name, workers[name]) for name in mine}
         return {"models": models, "readings": readings, **self.plan.training._asdict()}
 
     def decode(self) -> dict[str, Any]:
@@ -126,7 +138,8 @@ class Bench:
             joey = peer.translate(PEERS[first], trained.translator.model.state_dict(), DECODING)
             workers["joeynmt"] = stack.enter_context(joey)
             turns, most = self.plan.decoding_turns, self.plan.most_decoding_turns
-            readings = take_turns(workers, turns, most, settled(first, "sentences"))
+            narrow = settled([(first, name) for name in workers if name != first], "sentences")
+            readings = take_turns(workers, turns, most, narrow)
             joey.finish()
         lines, references = map(list, zip(*self.setting.test_pairs, strict=True))
         best = trained.translator.best(lines, SEARCH)
@@ -152,8 +165,7 @@ class Bench:
     def profile(self) -> dict[str, Any]:
         """Shares of a step's time by kind of work, in the last precision."""
         options = self.setting.options(PRECISIONS[-1])
-        arms = [arm for group in self.plan.groups for arm in group]
-        shares = {arm: json.loads(run(module("benchmarks.profiling", arm, *options))) for arm in arms}
+        shares = {arm: json.loads(run(module("benchmarks.profiling", arm, *options))) for arm in self.plan.trained}
         return {"precision": PRECISIONS[-1], "shares": shares}
 
     def _training(self, arm: str, precision: str) -> Worker:
@@ -186,16 +198,16 @@ class Bench:
         return self.setting.runs / precision / arm
 
 
-def settled(base: str, key: str) -> Callable[[Readings], bool]:
-    """Return the rule that ends the turns: the interval of every worker's ratio to ``base`` is narrow.
+def settled(compared: Sequence[tuple[str, str]], key: str) -> Callable[[Readings], bool]:
+    """Return the rule that ends the turns: the intervals of all ratios are narrow.
 
     Args:
-        base: name of a worker.
+        compared: two workers of each ratio, by name.
         key: figure of the readings that is compared.
     """
 
     def are_narrow(readings: Readings) -> bool:
-        return all(ratio_of(readings, name, base, key).is_settled for name in readings if name != base)
+        return all(ratio_of(readings, *pair, key).is_settled for pair in compared)
 
     return are_narrow
 
@@ -203,24 +215,25 @@ def settled(base: str, key: str) -> Callable[[Readings], bool]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer models and turns; nothing is written")
-    parser.add_argument("--parts", help=f"what is measured ({','.join(PARTS)}; with --quick, train,decode)")
+    parser.add_argument("--parts", help="what is measured: names of models, decode, profile; all without it")
     parser.add_argument("--data", type=Path, help="folder of Multi30k's files; downloaded without it")
     parser.add_argument("--work", type=Path, default=Path("runs/bench"), help="keeps the peer's environment and runs")
     arguments = parser.parse_args()
-    parts = arguments.parts.split(",") if arguments.parts else ["train", "decode"] if arguments.quick else list(PARTS)
-    if unknown := [part for part in parts if part not in PARTS]:
-        parser.error(f"--parts has {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    use_all_cores()
-    bench = Bench(Setting(arguments.work.resolve(), arguments.data), QUICK if arguments.quick else WHOLE)
+    plan = QUICK if arguments.quick else WHOLE
+    parts = arguments.parts.split(",") if arguments.parts else plan.parts
+    if unknown := [part for part in parts if part not in plan.parts]:
+        parser.error(f"--parts has {', '.join(unknown)}; there are {', '.join(plan.parts)}")
     here = machine()
     path = RESULTS / f"{page_name(here)}.json"
     before = json.loads(path.read_text()) if path.exists() and not arguments.quick else {}
-    found: dict[str, Any] = before if before.get("machine") == here else {"machine": here, "minutes": {}}
-    if missing := [part for part in PARTS if part in before and part not in (*found, *parts)]:
+    found: dict[str, Any] = before if before.get("machine") == here else {"machine": here, "minutes": {}, "parts": {}}
+    if missing := [part for part in before.get("parts", {}) if part not in (*found["parts"], *parts)]:
         parser.error(f"{path} has figures of other code or another machine; measure {','.join(missing)} with the rest")
+    use_all_cores()
+    bench = Bench(Setting(arguments.work.resolve(), arguments.data), plan)
     for part in parts:
         began = time.perf_counter()
-        found[part] = getattr(bench, part)()
+        found["parts"][part] = bench.measure(part)
         found["minutes"][part] = (time.perf_counter() - began) / 60
         print(f"{part}: {found['minutes'][part]:.1f} minutes", flush=True)
         if not arguments.quick:

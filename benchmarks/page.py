@@ -14,32 +14,36 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in lines] + [""]
 
 
+def trainings(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what was measured of trainings, by arm: each its own models, and those that it took turns with."""
+    return {arm: part for arm, part in found["parts"].items() if "models" in part}
+
+
 def training(found: dict[str, Any]) -> list[str]:
-    models, readings = found["models"], found["readings"]
-    peaks, reached = _peaks(models), flops_per_second(found)
+    measured, reached, peaks = trainings(found), flops_per_second(found), _peaks(found)
     rows = []
-    for name, model in models.items():
+    for name, rate in reached.items():
         arm, precision = name.split()
-        if precision == "joeynmt":
-            continue
-        rates = {key: median(readings, name, key) for key in ("src_tokens", "tgt_tokens")}
-        peer, theirs = f"{arm} joeynmt", ["", "", ""]
-        if peer in models:
+        part, peer, theirs = measured[arm], f"{arm} joeynmt", ["", "", ""]
+        model, readings = part["models"][name], part["readings"]
+        if peer in part["models"]:
             theirs = [
-                f"{models[peer]['parameters'] / 1e6:.2f}M",
+                f"{part['models'][peer]['parameters'] / 1e6:.2f}M",
                 f"{median(readings, peer, 'tgt_tokens'):,.0f}",
                 str(ratio_of(readings, name, peer, "tgt_tokens")),
             ]
         ours = [
             f"{model['parameters'] / 1e6:.2f}M",
-            *[f"{rate:,.0f}" for rate in rates.values()],
-            f"{reached[name] / 1e9:,.0f}",
-            f"{reached[name] / peaks[precision]:.0%}",
+            *[f"{median(readings, name, key):,.0f}" for key in ("src_tokens", "tgt_tokens")],
+            f"{rate / 1e9:,.0f}",
+            f"{rate / peaks[precision]:.0%}",
             f"{model['peak_memory_bytes'] / 2**30:.2f}",
         ]
         rows.append([arm, precision, *ours, *theirs])
     head = ["model", "precision", "parameters", "source/s", "target/s", "GFLOP/s", "of peak", "memory, GiB"]
-    turns = min(map(len, readings.values()))
+    first = measured["transformer"]
+    tokens = [tokens_an_update(first["readings"], f"transformer {how}") for how in ("32-true", "joeynmt")]
+    turns = min(len(readings) for part in measured.values() for readings in part["readings"].values())
     shown = " and ".join(f"{peak / 1e9:,.0f} ({precision})" for precision, peak in peaks.items())
     return [
         "## Training",
@@ -51,45 +55,50 @@ def training(found: dict[str, Any]) -> list[str]:
         "layers of 256 units. JoeyNMT 2.3.0 trains its own models of these sizes, in fp32. The RNNs of the two "
         "frameworks differ a little in parameters.",
         "",
-        f"Batches: an update of ours has {tokens_an_update(readings, 'transformer 32-true'):,.0f} target tokens, an "
-        f"update of JoeyNMT {tokens_an_update(readings, 'transformer joeynmt'):,.0f}, on average over an epoch. "
-        "JoeyNMT's batches mix sentences of all lengths, so that more of each batch is padding.",
+        f"Batches: an update of ours has {tokens[0]:,.0f} target tokens, an update of JoeyNMT {tokens[1]:,.0f}, on "
+        "average over an epoch. JoeyNMT's batches mix sentences of all lengths, so that more of each batch is padding.",
         "",
-        f"Figures: medians of {turns} turns or more of at least {found['seconds']:g} seconds"
-        f"{', each after an update that is not timed' if found['untimed'] else ''}; what is compared took "
-        "turns, in processes that stay warm. The ratio is of target tokens a second: the geometric mean of the turns' "
-        "ratios, with its 95% interval from a bootstrap over turns. The turns ended when the intervals of all ratios "
-        f"to JoeyNMT's speed were within {SETTLED:.0%} of them, or when there had been enough. The peak rate is the "
-        "best that any of these processes measured for products of 1024 x 1024 matrices, "
-        f"{shown} GFLOP/s: the machine's speed varies.",
+        f"Figures: medians of {turns} turns or more. A turn has at least {_counted(first['least'], 'update')} and "
+        f"{_counted(first['seconds'], 'second')}"
+        f"{', after an update that is not timed' if first['untimed'] else ''}; what is compared took turns, in "
+        "processes that stay warm. The ratio is of target tokens a second: the geometric mean of the turns' ratios, "
+        "with its 95% interval from a bootstrap over turns. The turns ended when the intervals of all ratios were "
+        f"within {SETTLED:.0%} of them, or when there had been enough. The peak rate is the best that any of these "
+        f"processes measured for products of 1024 x 1024 matrices, {shown} GFLOP/s: the machine's speed varies.",
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
-        *_lm4mt(models, readings),
+        *(_lm4mt(measured["lm4mt"]) if "lm4mt" in measured else []),
     ]
 
 
+def _counted(number: float, unit: str) -> str:
+    return f"{number:g} {unit}{'' if number == 1 else 's'}"
+
+
 def flops_per_second(found: dict[str, Any]) -> dict[str, float]:
-    """Return the rate that each of our trainings reached, by its name; ``found`` as of ``training``."""
+    """Return the rate that each of our trainings reached, by its arm and precision."""
     return {
-        name: model["flops_a_token"] * sum(median(found["readings"], name, f"{side}_tokens") for side in ("src", "tgt"))
-        for name, model in found["models"].items()
-        if "flops_a_token" in model
+        name: model["flops_a_token"] * sum(median(part["readings"], name, f"{side}_tokens") for side in ("src", "tgt"))
+        for arm, part in trainings(found).items()
+        for name, model in part["models"].items()
+        if name.split()[0] == arm and "flops_a_token" in model
     }
 
 
 def shares_of_peak(found: dict[str, Any]) -> dict[str, float]:
     """Return each rate of ``flops_per_second`` as a share of the peak of products in its precision."""
-    peaks = _peaks(found["models"])
+    peaks = _peaks(found)
     return {name: rate / peaks[name.split()[1]] for name, rate in flops_per_second(found).items()}
 
 
-def _peaks(models: dict[str, dict[str, float]]) -> dict[str, float]:
+def _peaks(found: dict[str, Any]) -> dict[str, float]:
     """Return each precision's peak of products, FLOP/s: the best measured, as others met a slower moment."""
     peaks: dict[str, float] = {}
-    for name, model in models.items():
-        if "peak_flops" in model:
-            precision = name.split()[1]
-            peaks[precision] = max(peaks.get(precision, 0.0), model["peak_flops"])
+    for part in trainings(found).values():
+        for name, model in part["models"].items():
+            if "peak_flops" in model:
+                precision = name.split()[1]
+                peaks[precision] = max(peaks.get(precision, 0.0), model["peak_flops"])
     return peaks
 
 
@@ -98,12 +107,10 @@ def tokens_an_update(readings: Readings, name: str) -> float:
     return statistics.mean(reading["tgt_tokens"] / reading["updates"] for reading in readings[name])
 
 
-def _lm4mt(models: dict[str, dict[str, float]], readings: Readings) -> list[str]:
-    if not any(name.startswith("lm4mt ") for name in models):
-        return []
+def _lm4mt(part: dict[str, Any]) -> list[str]:
     shares = " and ".join(
-        f"{ratio_of(readings, name, f'transformer {precision}', 'tgt_tokens')} ({precision})"
-        for arm, precision, name in ((*name.split(), name) for name in models)
+        f"{ratio_of(part['readings'], name, f'transformer {precision}', 'tgt_tokens')} ({precision})"
+        for arm, precision, name in ((*name.split(), name) for name in part["models"])
         if arm == "lm4mt"
     )
     return [f"LM4MT trains on {shares} times as many tokens a second as the encoder-decoder Transformer.", ""]
@@ -166,9 +173,6 @@ def profile(found: dict[str, Any]) -> list[str]:
     ]
 
 
-PARTS = {"train": training, "decode": decoding, "profile": profile}
-
-
 def described(machine: dict[str, Any]) -> str:
     """Return a line on a machine and its libraries."""
     versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
@@ -179,7 +183,11 @@ def page(found: dict[str, Any]) -> str:
     """Return the page of Markdown."""
     minutes = f"Measured in {sum(found['minutes'].values()):.0f} minutes."
     lines = ["# Speed on a CPU", "", f"{described(found['machine'])}. {minutes}", ""]
-    for name, part in PARTS.items():
-        if name in found:
-            lines += part(found[name])
+    parts = found["parts"]
+    if trainings(found):
+        lines += training(found)
+    if "decode" in parts:
+        lines += decoding(parts["decode"])
+    if "profile" in parts:
+        lines += profile(parts["profile"])
     return "\n".join(lines).rstrip() + "\n"

@@ -85,7 +85,7 @@ def rates_on_a_cpu() -> list[str]:
     for path in sorted(RESULTS.glob("cpu_*.json")):
         found: dict[str, Any] = json.loads(path.read_text())
         processor = found["machine"]["capability"]
-        for name, share in shares_of_peak(found["train"]).items():
+        for name, share in shares_of_peak(found).items():
             rows.append([processor, *_compared(name, UTILISATION, share, 0.01, 0)])
     return [
         "Share of the peak that trainings reach on a CPU, in percent. The forecast is for a speed that was never "

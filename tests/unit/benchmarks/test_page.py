@@ -16,25 +16,33 @@ def reading(updates: float, tokens: float) -> dict[str, float]:
 
 def test_training_has_medians_flops_and_ratios() -> None:
     model = {"parameters": 2e6, "flops_a_token": 2e6, "peak_flops": 6e9, "peak_memory_bytes": 2.0**30}
-    models: dict[str, dict[str, float]] = {
-        "transformer 32-true": model,
-        "lm4mt 32-true": {**model, "peak_flops": 5e9},
-        "transformer joeynmt": {"parameters": 3e6},
-    }
+    turn = {"untimed": 0, "least": 1, "seconds": 4.0}
     readings = {
         "transformer 32-true": [reading(1, 1000), reading(1, 1000), reading(1, 1000)],
-        "lm4mt 32-true": [reading(1, 500), reading(1, 500), reading(1, 500)],
         "transformer joeynmt": [reading(2, 200), reading(4, 400), reading(1, 100)],
     }
-    training: dict[str, Any] = {"models": models, "readings": readings, "untimed": 0, "seconds": 4.0}
-    versions = {"torch": "2", "ctranslate2": "4"}
-    text = page({"machine": {**MACHINE, "versions": versions}, "minutes": {"train": 3.2}, "train": training})
+    beside_lm4mt = {
+        "transformer 32-true": [reading(1, 900), reading(1, 900), reading(1, 900)],
+        "lm4mt 32-true": [reading(1, 450), reading(1, 450), reading(1, 450)],
+    }
+    both: dict[str, Any] = {"transformer 32-true": model, "lm4mt 32-true": {**model, "peak_flops": 5e9}}
+    parts = {
+        "transformer": {
+            "models": {"transformer 32-true": model, "transformer joeynmt": {"parameters": 3e6}},
+            "readings": readings,
+            **turn,
+        },
+        "lm4mt": {"models": both, "readings": beside_lm4mt, **turn},
+    }
+    here = {**MACHINE, "versions": {"torch": "2", "ctranslate2": "4"}}
+    text = page({"machine": here, "minutes": {"transformer": 2.1, "lm4mt": 1.1}, "parts": parts})
     # 1,500 tokens a second of 2e6 FLOPs each are 3 GFLOP/s, half of the best peak; the ratios are 5, 2.5 and 10
     ours = "| transformer | 32-true | 2.00M | 500 | 1,000 | 3 | 50% | 1.00 | 3.00M | 200 | 5.00 ["
     assert ours in text
-    assert "| lm4mt | 32-true | 2.00M | 250 | 500 | 2 | 25% | 1.00 |  |  |  |" in text
+    assert "| lm4mt | 32-true | 2.00M | 225 | 450 | 1 | 22% | 1.00 |  |  |  |" in text
     assert "LM4MT trains on 0.50 [0.50, 0.50] (32-true) times as many tokens" in text
-    assert "medians of 3 turns or more of at least 4 seconds" in text
+    assert text.count("| transformer | 32-true |") == 1  # its speed beside JoeyNMT, not beside LM4MT
+    assert "medians of 3 turns or more. A turn has at least 1 update and 4 seconds;" in text
     assert "Measured in 3 minutes." in text
     assert "an update of ours has 1,000 target tokens, an update of JoeyNMT 100, on average" in text
     assert tokens_an_update(readings, "transformer joeynmt") == 100

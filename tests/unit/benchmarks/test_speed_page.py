@@ -29,22 +29,22 @@ def stored(name: str) -> dict[str, Any]:
 
 
 def test_the_page_has_the_stored_speeds_of_training() -> None:
-    text, found = speed_page(), stored(AVX2)["train"]
-    readings = found["readings"]
+    text, parts = speed_page(), stored(AVX2)["parts"]
     for arm in ARMS:
-        ours, theirs = (f"{arm} 32-true", f"{arm} joeynmt")
+        readings, ours, theirs = parts[arm]["readings"], f"{arm} 32-true", f"{arm} joeynmt"
         rates = [f"{median(readings, name, 'tgt_tokens'):,.0f}" for name in (ours, theirs)]
         assert f"| {rates[0]} | {rates[1]} | {ratio_of(readings, ours, theirs, 'tgt_tokens')} |" in text
-    share = ratio_of(readings, "lm4mt 32-true", "transformer 32-true", "tgt_tokens").mean
+    share = ratio_of(parts["lm4mt"]["readings"], "lm4mt 32-true", "transformer 32-true", "tgt_tokens").mean
     assert f"trains on {share:.2f} times the Transformer's tokens per second" in text
+    readings = parts["transformer"]["readings"]
     ours, theirs = (f"{tokens_an_update(readings, f'transformer {how}'):,.0f}" for how in ("32-true", "joeynmt"))
     assert f"A batch of triptych holds {ours} target tokens and one of Joey NMT {theirs}" in text
 
 
 def test_the_page_has_the_speeds_of_a_processor_with_bf16() -> None:
-    text, found = speed_page(), stored(WITH_BF16)["train"]
-    readings, precisions = found["readings"], ("bf16-mixed", "32-true")
+    text, found, precisions = speed_page(), stored(WITH_BF16), ("bf16-mixed", "32-true")
     for arm in ARMS:
+        readings = found["parts"][arm]["readings"]
         rates = [median(readings, f"{arm} {how}", "tgt_tokens") for how in (*precisions, "joeynmt")]
         ratios = [ratio_of(readings, f"{arm} {how}", f"{arm} joeynmt", "tgt_tokens") for how in precisions]
         assert f"| {' | '.join([*(f'{rate:,.0f}' for rate in rates), *map(str, ratios)])} |" in text
@@ -56,7 +56,7 @@ def test_the_page_has_the_speeds_of_a_processor_with_bf16() -> None:
 
 @pytest.mark.parametrize("results", [AVX2, WITH_BF16])
 def test_the_page_has_the_stored_speeds_of_decoding(results: str) -> None:
-    text, readings = speed_page(), stored(results)["decode"]["readings"]
+    text, readings = speed_page(), stored(results)["parts"]["decode"]["readings"]
 
     def ratio(name: str, base: str) -> str:
         return str(ratio_of(readings, name, base, "sentences"))

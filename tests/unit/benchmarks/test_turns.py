@@ -90,14 +90,14 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says() -> None:
     assert not ratio([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).is_settled
 
 
-def test_turns_are_settled_when_every_ratio_to_the_base_is_known() -> None:
+def test_turns_are_settled_when_every_ratio_is_known() -> None:
     def at(*speeds: float) -> list[dict[str, float]]:
         return [{"tokens": speed} for speed in speeds]
 
     base, same, noisy = at(10, 11, 12), at(20, 22, 24), at(10, 30, 12)
-    are_narrow = settled("base", "tokens")
-    assert are_narrow({"base": base, "same": same})
-    assert not are_narrow({"base": base, "same": same, "noisy": noisy})
+    readings = {"base": base, "same": same, "noisy": noisy}
+    assert settled([("base", "same")], "tokens")(readings)
+    assert not settled([("base", "same"), ("noisy", "same")], "tokens")(readings)
 
 
 def test_time_to_a_bleu_is_found_between_two_validations() -> None:
