@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from triptych.accounting.threads import THREADS, available_cores
+from triptych.runs.folder import write_json
 
 RESULTS = Path(__file__).parent / "results" / "busy.json"
 WANTED = 0.45
@@ -35,6 +36,8 @@ WAYS = {
 }
 """How many threads a training has and how they wait for each other, with the variables that choose it."""
 CHOSEN = (THREADS, WAIT_POLICY, SPIN_COUNT)
+BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
+"""Ends with the benchmark, however that ends."""
 
 
 @contextmanager
@@ -43,7 +46,7 @@ def busy_process(runs: bool) -> Iterator[None]:
     if not runs:
         yield
         return
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    process = subprocess.Popen([sys.executable, "-c", BUSY])
     try:
         yield
     finally:
@@ -87,9 +90,8 @@ def main() -> None:
         "kept": {way: median_ratio(beside[way], alone[way]) for way in WAYS},
         "of_default_alone": {way: median_ratio(alone[way], alone["default"]) for way in WAYS},
     }
-    shown = json.dumps(found, indent=2)
-    print(shown)
-    RESULTS.write_text(shown + "\n")
+    print(json.dumps(found, indent=2))
+    write_json(RESULTS, found)
 
 
 if __name__ == "__main__":

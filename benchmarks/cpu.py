@@ -104,7 +104,7 @@ class Bench:
         arms = [arm] if arm in PEERS else [self.plan.trained[0], arm]
         with ExitStack() as stack:
             workers = {
-                f"{name} {precision}": stack.enter_context(self._training(name, precision))
+                f"{name} {precision}": stack.enter_context(self._training(arm, name, precision))
                 for name in arms
                 for precision in PRECISIONS
             }
@@ -118,7 +118,7 @@ class Bench:
                 compared = [(name, other) for other in mine]
             narrow = settled(compared, "tgt_tokens")
             readings = take_turns(workers, self.plan.turns, self.plan.most, narrow)
-            models |= {name: self._finish(name, workers[name]) for name in mine}
+            models |= {name: self._finish(arm, name, workers[name]) for name in mine}
         return {"models": models, "readings": readings, **self.plan.training._asdict()}
 
     def decode(self) -> dict[str, Any]:
@@ -168,8 +168,8 @@ class Bench:
         shares = {arm: json.loads(run(module("benchmarks.profiling", arm, *options))) for arm in self.plan.trained}
         return {"precision": PRECISIONS[-1], "shares": shares}
 
-    def _training(self, arm: str, precision: str) -> Worker:
-        output = self._output(arm, precision)
+    def _training(self, part: str, arm: str, precision: str) -> Worker:
+        output = self.output(part, arm, precision)
         return ours.train_in_turns(arm, output, self.plan.training, *self.setting.options(precision))
 
     def _learned(self, arm: str) -> Path:
@@ -181,11 +181,11 @@ class Bench:
         run(ours.train_for(arm, output, self.plan.updates, *self.setting.options(precision)), OMP_NUM_THREADS="1")
         return ours.finished(output)[0]
 
-    def _finish(self, name: str, worker: Worker) -> dict[str, float]:
+    def _finish(self, part: str, name: str, worker: Worker) -> dict[str, float]:
         """Let a training end, and return what its run says of its model and of the machine."""
         arm, precision = name.split()
         worker.finish()
-        _, result = ours.finished(self._output(arm, precision))
+        _, result = ours.finished(self.output(part, arm, precision))
         trained = result["train"]
         return {
             "parameters": result["model"]["parameters"],
@@ -194,8 +194,9 @@ class Bench:
             "peak_memory_bytes": trained["peak_memory_bytes"],
         }
 
-    def _output(self, arm: str, precision: str) -> Path:
-        return self.setting.runs / precision / arm
+    def output(self, part: str, arm: str, precision: str) -> Path:
+        """Return the folder of a training. Each part has its own: a run that is finished would not train again."""
+        return self.setting.runs / part / precision / arm
 
 
 def settled(compared: Sequence[tuple[str, str]], key: str) -> Callable[[Readings], bool]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from triptych.data.assumed_lengths import lengths_of_pairs, sentence_lengths
+from triptych.runs.folder import write_json
 
 RESULTS = Path(__file__).parent / "results" / "data.json"
 WORDS = 30_000
@@ -185,10 +186,9 @@ def main() -> None:
         parts = {"prepare": (prepare, arguments.pairs), "plan": (plan, arguments.lengths), "load": (load, 0)}
         parts["change_epoch"] = (change_epoch, arguments.lengths)
         results = {name: measure_alone(part, folder, count) for name, (part, count) in parts.items()}
-    text = json.dumps({"pairs": arguments.pairs, "lengths": arguments.lengths, **results}, indent=2) + "\n"
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(text)
-    print(text, end="")
+    found = {"pairs": arguments.pairs, "lengths": arguments.lengths, **results}
+    write_json(RESULTS, found)
+    print(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":

@@ -58,6 +58,7 @@ from triptych.runs.folder import write_json
 from triptych.training.build import build_module, build_trainer, compile_parts, fast_training, silence_lightning
 from triptych.training.loss import TranslationLoss
 
+PARTS = ("peak", "trainer", "train", "decode", "recurrent", "attention", "memory")
 RECURRENT = ["model.encoder_layers=4", "model.decoder_layers=4", "model.hidden_size=1000", "model.embedding_size=1000"]
 ARMS = {
     "transformer_base": ["model=transformer_base"],
@@ -293,11 +294,14 @@ def _patched(module: ModuleType, name: str, value: object, measure: Callable[[],
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--parts", default="peak,trainer,train,decode,recurrent,attention,memory")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"what is measured ({','.join(PARTS)})")
     parser.add_argument("--seconds", type=float, default=450, help="begin no measurement after this many seconds (450)")
     parser.add_argument("--only", default="", help="measure those alone whose names contain this")
     parser.add_argument("--small", action="store_true")
     arguments = parser.parse_args()
+    parts = arguments.parts.split(",")
+    if unknown := [part for part in parts if part not in PARTS]:
+        parser.error(f"--parts has {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if not arguments.small and not torch.cuda.is_available():
         parser.error("there is no GPU; --small tries it out on a CPU")
     device = torch.device("cpu" if arguments.small else "cuda")
@@ -306,7 +310,7 @@ def main() -> None:
     output, setting = arguments.output / "gpu.json", {"device": device_name(device), "torch": torch.__version__}
     found: dict[str, Any] = json.loads(output.read_text()) if output.exists() else {}
     found = found if setting.items() <= found.items() else dict(setting)
-    for part in arguments.parts.split(","):
+    for part in parts:
         found.setdefault(part, {})
         for name, measure in getattr(bench, part)().items():
             if arguments.only not in name:

@@ -41,8 +41,7 @@ def training(found: dict[str, Any]) -> list[str]:
         ]
         rows.append([arm, precision, *ours, *theirs])
     head = ["model", "precision", "parameters", "source/s", "target/s", "GFLOP/s", "of peak", "memory, GiB"]
-    first = measured["transformer"]
-    tokens = [tokens_an_update(first["readings"], f"transformer {how}") for how in ("32-true", "joeynmt")]
+    turn = next(iter(measured.values()))
     turns = min(len(readings) for part in measured.values() for readings in part["readings"].values())
     shown = " and ".join(f"{peak / 1e9:,.0f} ({precision})" for precision, peak in peaks.items())
     return [
@@ -55,12 +54,10 @@ def training(found: dict[str, Any]) -> list[str]:
         "layers of 256 units. JoeyNMT 2.3.0 trains its own models of these sizes, in fp32. The RNNs of the two "
         "frameworks differ a little in parameters.",
         "",
-        f"Batches: an update of ours has {tokens[0]:,.0f} target tokens, an update of JoeyNMT {tokens[1]:,.0f}, on "
-        "average over an epoch. JoeyNMT's batches mix sentences of all lengths, so that more of each batch is padding.",
-        "",
-        f"Figures: medians of {turns} turns or more. A turn has at least {_counted(first['least'], 'update')} and "
-        f"{_counted(first['seconds'], 'second')}"
-        f"{', after an update that is not timed' if first['untimed'] else ''}; what is compared took turns, in "
+        *(_batches(measured["transformer"]["readings"]) if "transformer" in measured else []),
+        f"Figures: medians of {turns} turns or more. A turn has at least {_counted(turn['least'], 'update')} and "
+        f"{_counted(turn['seconds'], 'second')}"
+        f"{', after an update that is not timed' if turn['untimed'] else ''}; what is compared took turns, in "
         "processes that stay warm. The ratio is of target tokens a second: the geometric mean of the turns' ratios, "
         "with its 95% interval from a bootstrap over turns. The turns ended when the intervals of all ratios were "
         f"within {SETTLED:.0%} of them, or when there had been enough. The peak rate is the best that any of these "
@@ -68,6 +65,15 @@ def training(found: dict[str, Any]) -> list[str]:
         "",
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
         *(_lm4mt(measured["lm4mt"]) if "lm4mt" in measured else []),
+    ]
+
+
+def _batches(readings: Readings) -> list[str]:
+    ours, theirs = (tokens_an_update(readings, f"transformer {how}") for how in ("32-true", "joeynmt"))
+    return [
+        f"Batches: an update of ours has {ours:,.0f} target tokens, an update of JoeyNMT {theirs:,.0f}, on average "
+        "over an epoch. JoeyNMT's batches mix sentences of all lengths, so that more of each batch is padding.",
+        "",
     ]
 
 
@@ -135,7 +141,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "",
         "Agreement: JoeyNMT and CTranslate2 have the weights of our Transformer. CTranslate2's translation equals ours "
         f"for {same['ctranslate2']:.1%} of the sentences, JoeyNMT's for {same['joeynmt']:.1%}. CTranslate2's length "
-        "penalty is another power of the length. Both allow all sentences of a batch as many pieces as its longest.",
+        "penalty is another power of the length. JoeyNMT allows all sentences of a batch as many pieces as its "
+        "longest, CTranslate2 all sentences of a turn.",
         "",
         "Batches: ours and CTranslate2's hold sentences of similar lengths; JoeyNMT's hold up to 64 sentences of all "
         "lengths.",

@@ -219,7 +219,8 @@ def page(studies: Sequence[Measured]) -> str:
         *paragraph(
             "Studies at small scale are worth their cost only if they order arms as larger ones do. This page is "
             "written by `python -m benchmarks.small_and_large` from committed results alone. "
-            "[decoding](../experiments/decoding) is left out, since its arms share one training."
+            "Left out are [decoding](../experiments/decoding), whose arms share one training, and results that have no "
+            "test set or a single arm."
         ),
         *paragraph(answer(studies)),
         "## Decision accuracy",
@@ -248,8 +249,9 @@ def page(studies: Sequence[Measured]) -> str:
         *paragraph(
             "The standard deviation of the arms' means, divided by that of one seed around its arm's mean. If it is "
             "small, one training of each arm cannot rank the arms of a study. Intervals are at 95%, from the F "
-            "distribution. A study with one seed borrows the noise of the studies of its scale with several; none "
-            "where their arms differ in it. Whether its own seeds vary as much is not known."
+            "distribution. A study with one seed takes the noise of the other studies at its scale, and has none where "
+            "Bartlett's test finds that the arms there differ in their variance over seeds. Whether its own seeds vary "
+            "as much is not known."
         ),
         *table(["study", "scale", *(NAMES[key] for key in KEYS), "seeds of the noise"], signal_lines(studies)),
         *paragraph(

@@ -5,7 +5,7 @@
 Four arms, seeds of the Transformer, at the toy scale and at that of the converged runs (``RECIPES``). Both ways take
 turns. Prints and writes to benchmarks/results/sweeps.json the seconds of each sweep and the median of the ratios, one
 after the other over side by side. On two cores it should be at least ``WANTED``. ``--short`` trains two arms for fewer
-steps, of which starting the processes is a larger part.
+steps; starting the processes then takes a larger share of the time.
 
 What limits the ratio is how well one arm uses all cores. Side by side, n arms on n cores train for at least as long as
 one arm alone on one core, t(1); one after the other they train for n times as long as one arm on all cores, t(n). So
@@ -27,6 +27,7 @@ from typing import Any
 
 from triptych.accounting.threads import available_cores
 from triptych.kernels.precision import has_bf16
+from triptych.runs.folder import write_json
 
 RESULTS = Path(__file__).parent / "results" / "sweeps.json"
 WANTED = 1.6
@@ -119,18 +120,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare jobs=auto with jobs=1.")
     parser.add_argument("--short", action="store_true", help="two arms and fewer steps; nothing is written")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--recipe", choices=RECIPES, help="one recipe (default: all of them)")
+    parser.add_argument("--recipe", choices=RECIPES, help="one recipe; figures of others stay (default: all of them)")
     parser.add_argument("--data", help="folder of Multi30k (default: it is downloaded)")
     arguments = parser.parse_args()
-    found: dict[str, Any] = {"cores": available_cores(), "wanted": WANTED}
+    setting = {"cores": available_cores(), "wanted": WANTED}
+    stored = json.loads(RESULTS.read_text()) if arguments.recipe and RESULTS.exists() else {}
+    found: dict[str, Any] = stored if setting.items() <= stored.items() else dict(setting)
     with tempfile.TemporaryDirectory() as folder:
         for recipe in [arguments.recipe] if arguments.recipe else RECIPES:
             options = [f"data.dir={arguments.data}"] if arguments.data and "multi30k" in recipe else []
             found[recipe] = compare(recipe, arguments.turns, arguments.short, options, Path(folder))
-    shown = json.dumps(found, indent=2)
-    print(shown)
+    print(json.dumps(found, indent=2))
     if not arguments.short:
-        RESULTS.write_text(shown + "\n")
+        write_json(RESULTS, found)
 
 
 if __name__ == "__main__":

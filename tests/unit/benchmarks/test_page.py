@@ -46,6 +46,9 @@ def test_training_has_medians_flops_and_ratios() -> None:
     assert "Measured in 3 minutes." in text
     assert "an update of ours has 1,000 target tokens, an update of JoeyNMT 100, on average" in text
     assert tokens_an_update(readings, "transformer joeynmt") == 100
+    alone = page({"machine": here, "minutes": {}, "parts": {"lm4mt": parts["lm4mt"]}})
+    assert "| lm4mt | 32-true |" in alone
+    assert "an update of ours" not in alone
 
 
 def test_machines_with_other_instructions_have_pages_of_their_own() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from benchmarks import memory
+from benchmarks import memory, quality
 from benchmarks.page import page, shares_of_peak, tokens_an_update
 from benchmarks.ratios import median, ratio_of
 
@@ -93,6 +93,14 @@ def test_the_page_has_the_stored_memory() -> None:
     shares = {arm: arms[arm]["ours"]["bytes"] / arms[arm]["logits"]["bytes"] for arm in ("transformer", "rnn_luong")}
     luong, transformer = shares["rnn_luong"], shares["transformer"]
     assert f"takes {luong:.0%} (RNN), {transformer:.0%} (Transformer) and less than {bound}% (LM4MT)" in page
+
+
+def test_the_page_has_the_stored_time_to_quality() -> None:
+    shown = quality.page(stored("quality.json"))
+    assert shown == (RESULTS / "quality.md").read_text()
+    rows = [line for line in shown.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) >= len(quality.GOALS)
+    assert all(" ".join(row.split()) in speed_page() for row in rows)
 
 
 def test_the_page_has_the_stored_cost_of_validation() -> None:
