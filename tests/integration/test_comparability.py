@@ -180,6 +180,15 @@ def test_results_of_before_stopped_exactly(tmp_path: Path) -> None:
         main([str(tmp_path)])
 
 
+def test_numbers_that_are_equal_are_alike(tmp_path: Path) -> None:
+    add_arm(tmp_path, 0, "base", tests={"toy": scores(max_length_ratio=1)})
+    add_arm(tmp_path, 1, "A1", tests={"toy": scores(max_length_ratio=1.0)})
+    main([str(tmp_path)])
+    add_arm(tmp_path, 2, "A2", tests={"toy": scores(max_length_ratio=1.5)})
+    with pytest.raises(UserError, match=r"test\.toy\.max_length_ratio differs between runs"):
+        main([str(tmp_path)])
+
+
 def test_what_is_unusual_about_a_search_is_named(tmp_path: Path) -> None:
     make_run(tmp_path, "a", tests={"toy": scores(stop="first", min_length=3)})
     main([str(tmp_path)])

@@ -92,7 +92,8 @@ def _setting(scores: Mapping[str, Any], key: str) -> Any:
     """Return how a test set was scored; the length penalty of runs that each tuned their own is ``tuned``."""
     if key == "length_penalty" and "length_penalty_tuned" in scores:
         return TUNED
-    return scores.get(key, BEFORE.get(key))
+    value = scores.get(key, BEFORE.get(key))
+    return int(value) if isinstance(value, float) and value.is_integer() else value  # 1 and 1.0 are alike
 
 
 def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:

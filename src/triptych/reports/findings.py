@@ -57,7 +57,8 @@ def _best(rows: Sequence[ArmRow], compared: Comparisons, *, gap: bool = False) -
     if rivals is None:
         return [f"{text}."]
     if rivals:
-        return [f"{text}; not distinguishable from {enumerate_labels([row.label for row in rivals])}."]
+        others = enumerate_labels([row.label for row in rivals])
+        return [f"{text}; corrected for all pairs of arms, not distinguishable from {others}."]
     others = "every other arm" if len(ranked) == len(rows) else f"the other {len(ranked) - 1} that were measured"
     return [f"{text}; ahead of {others} (all {1 - LEVEL:.0%} intervals exclude zero)."]
 

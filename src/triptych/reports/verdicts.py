@@ -207,7 +207,8 @@ def _measure(claim: Claim, study: Study, runs: Sequence[StoredRun]) -> Measure |
     """Return the measure that decides a claim; None if no run has it."""
     if claim.measure is None:
         return primary_measure(runs, study.primary, study.margin, claim.test_set)
-    return primary_measure(runs, claim.measure, None, claim.test_set, claim.baseline_test_set)
+    margin = study.margin if claim.measure == study.primary else None
+    return primary_measure(runs, claim.measure, margin, claim.test_set, claim.baseline_test_set)
 
 
 def _described(measure: Measure | None) -> str:

@@ -29,8 +29,8 @@ def contents(config: DictConfig) -> dict[str, str]:
     """
     found = {}
     for key in FILES:
-        path = Path(str(OmegaConf.select(config, key))).expanduser()
-        if path.is_file():
+        given = OmegaConf.select(config, key)
+        if isinstance(given, str) and (path := Path(given).expanduser()).is_file():
             found[key] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     if run := config.get(INIT):
         found[INIT] = read_record(source_run(run)).training_hash

@@ -71,7 +71,8 @@ def test_what_may_be_as_good_is_named(tmp_path: Path) -> None:
     add_seeds(tmp_path, "c", [9.00, 9.10])
     (headline,) = report(tmp_path).main_tables[0].lead
     assert headline.startswith(
-        "Lowest validation loss: a, 0.010 nats a token below b; not distinguishable from b. Highest BLEU"
+        "Lowest validation loss: a, 0.010 nats a token below b; corrected for all pairs of arms, not distinguishable "
+        "from b. Highest BLEU"
     )
 
 

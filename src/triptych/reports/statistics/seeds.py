@@ -36,8 +36,8 @@ class SeedVariances:
     """The variances between seeds in a report.
 
     Attributes:
-        own: of each arm with at least two seeds, unless it is zero, as that of a BLEU of 0.
-        pooled: over all of them.
+        own: of each arm with at least two seeds, unless it is zero, as that of a BLEU of 0: it says nothing of others.
+        pooled: over all of them; zero if no arm varies.
         unequal: whether the arms have enough seeds, and Bartlett's test finds that they differ in their variance.
     """
 
@@ -74,7 +74,8 @@ def seed_variances(
         SeedVariance(float(np.mean([one.variance for one in group])), group[0].degrees, 1) for group in groups.values()
     ]
     varying = {name: one for name, one in own.items() if one.variance}
-    return SeedVariances(varying, pool(trained), variances_differ([one for one in trained if one.variance]))
+    trained_varying = [one for one in trained if one.variance]
+    return SeedVariances(varying, pool(trained_varying or trained), variances_differ(trained_varying))
 
 
 def pool_seeds(arms: Iterable[Sequence[float]]) -> SeedVariance | None:

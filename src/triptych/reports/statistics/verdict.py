@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from triptych.reports.statistics.difference import MOST_SEEDS, Difference, Interval
@@ -125,9 +125,10 @@ def what_it_needs(difference: Difference, margin: float | None) -> str:
 
     They are enough to find the difference that was seen, or the margin if that is larger, with a probability of 80%.
     """
-    found = difference.seeds_needed(max(abs(difference.estimate), margin or 0.0))
+    true = max(abs(difference.estimate), margin or 0.0)
+    found = difference.seeds_needed(true)
     if found is None:
-        return f"not even {MOST_SEEDS} seeds would tell" + (
-            "; more test sentences might" if difference.sentence_variance else ""
-        )
+        with_all_sentences = replace(difference, sentence_variance=0.0)
+        helps = difference.sentence_variance and with_all_sentences.seeds_needed(true) is not None
+        return f"not even {MOST_SEEDS} seeds would tell" + ("; more test sentences might" if helps else "")
     return f"would need about {max(found, min(difference.counts) + 1)} seeds"

@@ -55,6 +55,7 @@ def test_arms_whose_seeds_agree_exactly_tell_nothing_of_the_variance() -> None:
     alike = seed_variances({"a": [0.0, 0.0, 0.0], "b": [1.0, 2.0, 3.0]})
     assert alike is not None
     assert not alike.unequal
+    assert alike.between("a", "b") == (SeedVariance(1.0, 2, 1),)
 
 
 def test_two_seeds_are_too_few_to_tell_variances_apart() -> None:

@@ -76,6 +76,9 @@ def test_what_is_inconclusive_says_how_many_seeds_would_tell() -> None:
     many = Difference(0.9, (3, 3), SEEDS, sentence_variance=4.0, sentences=50)
     found = judge_difference(many, higher_is_better=True, margin=1.0)
     assert "not even 100 seeds would tell; more test sentences might" in str(found)
+    noisy = Difference(0.9, (3, 3), (SeedVariance(400.0, 4, 2),), sentence_variance=4.0, sentences=50)
+    found = judge_difference(noisy, higher_is_better=True, margin=1.0)
+    assert str(found) == "inconclusive: not even 100 seeds would tell"
 
 
 def test_what_a_config_may_expect_is_what_can_be_judged() -> None:
