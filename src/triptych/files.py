@@ -86,27 +86,28 @@ def require_file(key: str, path: Path) -> None:
         raise UserError(f"{key}={path}: {reason}; give a file of one sentence a line.")
 
 
-def require_output(given: str, inputs: Mapping[str, str]) -> None:
+def require_output(given: str, inputs: Mapping[str, str], option: str = "output=") -> None:
     """Check that a file can be written, and is none of those that are read.
 
     Args:
-        given: value of ``output``.
+        given: the path.
         inputs: paths of the files that are read, by their keys.
+        option: what stands before the path on the command line.
 
     Raises:
         UserError: it cannot, or is one, or a file that is there already in the folder of a run.
     """
     path = Path(given).expanduser()
     if path.is_dir():
-        raise UserError(f"output={given} is a folder; give the name of a file.")
+        raise UserError(f"{option}{given} is a folder; give the name of a file.")
     require_folder(path.parent)
     if path.is_file() and any((folder / RUN_FILE).is_file() for folder in path.resolve().parents):
         raise UserError(
-            f"output={given} is there already, in the folder of a run, and may be a file of it; give another."
+            f"{option}{given} is there already, in the folder of a run, and may be a file of it; give another."
         )
     for key, other in inputs.items():
         if path.is_file() and path.samefile(Path(other).expanduser()):
-            raise UserError(f"output={given} is {key}={other} itself, and would replace it; give another name.")
+            raise UserError(f"{option}{given} is {key}={other} itself, and would replace it; give another name.")
 
 
 def remove_leftovers(path: Path) -> None:

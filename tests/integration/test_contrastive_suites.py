@@ -61,8 +61,9 @@ def test_the_report_has_them_and_the_exact_match(run: triptych.Run) -> None:
 
 
 @pytest.mark.slow
-def test_another_number_of_items_shares_the_training(run: triptych.Run) -> None:
+def test_another_number_of_items_shares_the_training(run: triptych.Run, caplog: pytest.LogCaptureFixture) -> None:
     place = [f"cache={run.folder.parents[1] / 'cache'}", f"output={run.folder.parent}"]
     again = triptych.train(*TINY, *place, "name=more", "suite_items=6", "metric=[bleu]")
     assert again.result["weights_of"] == "scored"
     assert again.result["suites"]["clitics"]["items"] == 6
+    assert any("the length limit ended" in message for message in caplog.messages), "warned as after a training"

@@ -138,6 +138,13 @@ def test_no_output_replaces_what_is_read(key: str, tiny_run: Path, test_set: dic
     assert files[key].read_bytes() == before
 
 
+def test_no_evaluation_replaces_files_of_a_run(tiny_run: Path, test_set: dict[str, Path]) -> None:
+    given = [f"hypothesis={test_set['talk.fr']}", f"reference={test_set['talk.fr']}"]
+    done = command_line("evaluate", *given, "output=runs/tiny/translations", cwd=tiny_run)
+    assert done.returncode == 2
+    assert "output=runs/tiny/translations is in the folder of a run" in done.stderr
+
+
 def test_an_output_named_gz_is_compressed_as_an_input_is(tiny_run: Path, test_set: dict[str, Path]) -> None:
     place, files = test_set["talk.en"].parent, [f"input={test_set['talk.en']}", f"reference={test_set['talk.fr']}"]
     for command, given in (("translate", files[:1]), ("score", files)):

@@ -175,6 +175,7 @@ def consumption_of_windows(stream: Stream, steps: int) -> tuple[int, float]:
         (["--pairs", "9", "--measure", "9"], "--measure trains on text, and --pairs is for where there is none"),
         (["--price", "-1"], "--price -1 is not allowed: give a number of at least 0."),
         (["--price", "nan"], "--price nan is not allowed"),
+        (["--measure", "9", "--speeds", "."], "--speeds . is a folder; give the name of a file."),
         (
             ["--pairs", "9", "strategy=single_gpu"],
             "strategy.accelerator=gpu: no such GPU is here; take strategy=cpu, or",
@@ -198,6 +199,12 @@ def test_what_no_forecast_can_be_made_of(wrong: list[str], said: str, tmp_path: 
 def test_test_sets_that_are_not_at_hand(given: str, sentences: int, tmp_path: Path) -> None:
     config = compose_train("scale=paper", f"data.test={given}", f"data.dir={tmp_path}")
     assert plan_training(config, None, 10_000, ForecastCache()).test == sentences
+
+
+def test_joined_text_has_as_many_validation_lines_and_a_test_set_of_each_length(tmp_path: Path) -> None:
+    given = ["scale=paper", f"data.dir={tmp_path}", "data.validation=200", "data.test=300", "data.max_length=null"]
+    planned = plan_training(compose_train(*given, "data.join=[1,3]"), None, 10_000, ForecastCache())
+    assert (planned.validation, planned.test) == (200 / 2, 2 * 300 / 2)
 
 
 def test_joined_lines_are_fewer_pairs(tmp_path: Path) -> None:

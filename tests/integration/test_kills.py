@@ -1,4 +1,4 @@
-"""Trainings that are killed, some in the middle of a save, go on to the very same end. Thirty-six of them."""
+"""Trainings that are killed, some in the middle of a save, go on to the very same end."""
 
 from __future__ import annotations
 

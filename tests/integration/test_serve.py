@@ -161,6 +161,8 @@ def test_a_name_that_leads_here_is_refused() -> None:
         (["run=demo:transformer", "queue=0"], "queue=0 is not allowed"),
         (["run=demo:transformer", "port=70000"], "port=70000 is no port"),
         (["run=demo:transformer", "host=no.such.host.invalid"], "host=no.such.host.invalid"),
+        (["run=demo:transformer", "host=a..b"], "host=a..b port=8000 cannot be used"),
+        (["run=demo:transformer", "host="], "host= is empty"),
         (["run=demo:transformer", "src=fi"], "fi"),
         (["run=demo:transformer", "checkpoint=worst"], "worst"),
     ],

@@ -57,7 +57,7 @@ def _evaluate_files(config: DictConfig) -> None:
     from triptych.runs.run import run_of
 
     found = evaluate_files(config, None if config.run is None else run_of(config))
-    if found.translated:
+    if found.first_source is not None:
         _print_translated(found.name, found.scores, found.metrics)
     else:
         print_fitted(f"{found.name}: {found.scores['sentences']:,} sentences")
@@ -65,9 +65,9 @@ def _evaluate_files(config: DictConfig) -> None:
         print_fitted(f"repetition rate {found.scores['repetition_rate']:.4f}")
     if found.kept is not None:
         print_fitted(f"kept: {found.kept}")
-    if found.translated:
+    if found.first_source is not None:
         given = [f"{key}={config[key]}" for key in ("src", "tgt") if config[key] is not None]
-        show_next(after_translating(config.run, first_line(config.input), *given))
+        show_next(after_translating(config.run, found.first_source, *given))
     else:
         show_next(after_hypothesis())
 

@@ -10,7 +10,7 @@ from triptych.commands.printing import print_small_table, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.composition import MULTIRUN
 from triptych.config.next_step import after_forecast
-from triptych.files import require_folder
+from triptych.files import require_output
 from triptych.reports.forecast_table import forecast_table
 from triptych.reports.labels import label_arms
 from triptych.runs.measured_speeds import write_speeds
@@ -41,8 +41,8 @@ def main(arguments: list[str]) -> int:
         choose_threads()
         given = [one for one in overrides if one not in MULTIRUN]
         if options.speeds:
+            require_output(str(options.speeds), {}, option="--speeds ")
             refuse_company(options.measure)
-            require_folder(options.speeds.parent)
             given.append(JOBS)
         arms = forecast_arms(given, options.device, options.measure, options.pairs)
         if options.speeds:

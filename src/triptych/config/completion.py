@@ -18,7 +18,7 @@ FLAGS = {
     "report": ("--add", "--all", "--keep", "--methods", "--unequal"),
 }
 """Options of the commands that have some of their own."""
-FOLDERS = ("--config-dir", "-cd", "--keep", "--speeds")
+FOLDERS = ("--config-dir", "-cd", "--keep")
 """Options that a folder follows."""
 OWN_KEYS = {"dashboard": ("x=step", "x=tokens", "x=flops", "x=hours", "publish=true")}
 """Overrides of a command that are in no YAML file."""

@@ -156,7 +156,7 @@ def check_command(config: DictConfig, keys: type) -> None:
         UserError: the first mistake.
     """
     require_values(config)
-    _refuse_empty(config, "run", "input", "output", "reference", "hypothesis")
+    _refuse_empty(config, "run", "input", "output", "reference", "hypothesis", "host")
     check_types(config, schema=keys)
     if "metric" in config:
         require_one_best("search", config.search)

@@ -132,7 +132,7 @@ def fetch(url: str, path: Path) -> None:
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
             data = response.read()
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, ValueError) as error:  # ValueError: it is no URL
         raise UserError(
             f"data: the download of {url} failed ({error}); try again, or name a folder that has the files with"
             " data.dir."

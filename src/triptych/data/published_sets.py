@@ -1,7 +1,7 @@
 """Test sets under the names that sacreBLEU gives them, such as ``sacrebleu:wmt14/full``.
 
 sacreBLEU downloads them into its own folder (``~/.sacrebleu``, or what ``$SACREBLEU`` names), where it writes without a
-lock. So one process at a time asks it, and the sentences are kept in the cache.
+lock. So one process at a time asks it for a set and a direction, and the sentences are kept in the cache.
 """
 
 from __future__ import annotations

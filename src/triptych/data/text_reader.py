@@ -73,7 +73,7 @@ def _name_of(source: Source) -> str:
         name = Path(first.removesuffix(".gz")).stem
     name = re.sub(r"\[:(\w+)", r"_to_\1", re.sub(r"(\w+)%?:\]", r"from_\1", name))
     plain = re.sub(r"[\[\]:%*?]+", "_", name)
-    return name if plain == name else plain.strip("_-") or TEST
+    return re.sub(r"^\W+", "", name if plain == name else plain.strip("_-")) or TEST
 
 
 def read_splits(
@@ -191,6 +191,8 @@ def find_file(folder: Path, prefix: str, language: str) -> Path:
         UserError: both exist, or neither; then the message lists the languages that exist, or the folder's files of
             this language, or says how a file itself is given.
     """
+    if prefix.startswith("~"):
+        prefix = str(Path(prefix).expanduser())
     plain = folder / f"{prefix}.{language}"
     existing = [path for path in (plain, plain.with_name(f"{plain.name}.gz")) if path.is_file()]
     if len(existing) > 1:

@@ -21,7 +21,8 @@ class RerankingTranslator(Translator):
 
     The search keeps as many hypotheses as its beam has. Each gets the mean of the log-probabilities that all
     translators give its text, divided by the length penalty of the search. ``score`` is that of the first translator
-    alone: the mean over texts of different tokens is the likelihood of no model.
+    alone: the mean over texts of different tokens is the likelihood of no model. Where the length limit ended a
+    hypothesis, the others count ``</s>`` and the first does not.
 
     Args:
         first: that searches.

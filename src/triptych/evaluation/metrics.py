@@ -7,6 +7,8 @@ Scores of one metric are comparable only if their signatures are equal.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -20,8 +22,13 @@ from triptych.evaluation.checks import require_equal_counts
 
 BY_LANGUAGE = "language"
 """Value of ``metric.bleu.tokenize`` that leaves the choice to the target language."""
-TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""sacreBLEU's tokenisation for languages that are written without spaces, or whose words it cuts up."""
+TOKENIZERS = {
+    **dict.fromkeys(("zh", "zho", "chi", "cmn"), "zh"),
+    **dict.fromkeys(("ja", "jpn"), "ja-mecab"),
+    **dict.fromkeys(("ko", "kor"), "ko-mecab"),
+}
+"""sacreBLEU's tokenisation for languages that are written without spaces, or whose words it cuts up. Codes are those of
+ISO 639, without a region or a script."""
 OTHER_LANGUAGES = "13a"
 
 
@@ -108,7 +115,8 @@ class Bleu:
         """
         if self._settings["tokenize"] != BY_LANGUAGE:
             return self
-        found = sorted({TOKENIZERS.get(language, OTHER_LANGUAGES) for language in languages})
+        codes = {re.split("[-_]", language)[0].lower() for language in languages}
+        found = sorted({TOKENIZERS.get(code, OTHER_LANGUAGES) for code in codes})
         if len(found) != 1:
             raise UserError(
                 f"metric.bleu.tokenize={BY_LANGUAGE} means {' and '.join(found)} for this text; choose one of them."
@@ -225,7 +233,7 @@ def score_corpus(
 
     Raises:
         ValueError: the numbers of lines differ, or there are none.
-        UserError: a metric does not return a ``MetricScore``.
+        UserError: a metric does not return a ``MetricScore``, or one that is no finite number.
     """
     require_equal_counts(hypotheses=hypotheses, references=references, sources=sources)
     scores: dict[str, Any] = {}
@@ -236,6 +244,10 @@ def score_corpus(
                 f"metric.{name}: {type(metric).__name__}.score returned {type(found).__name__}; "
                 "let it return a triptych.evaluation.metrics.MetricScore."
             )
-        scores |= {name: found.score, f"{name}_signature": found.signature}
+        if not math.isfinite(score := float(found.score)):
+            raise UserError(
+                f"metric.{name}: {type(metric).__name__}.score returned {score}, which is no finite number."
+            )
+        scores |= {name: score, f"{name}_signature": found.signature}
         scores |= {f"{name}_details": dict(found.details)} if found.details else {}
     return scores

@@ -21,7 +21,7 @@ from triptych.evaluation.outputs import repetition_rate
 from triptych.evaluation.plain_text import require_plain_text
 from triptych.evaluation.run import build_metrics, choose_search, refuse_readers_of_sources
 from triptych.evaluation.splits import Evaluation, evaluate_pairs, write_evaluation
-from triptych.files import require_file, require_folder
+from triptych.files import RUN_FILE, require_file, require_folder
 from triptych.runs.folder import write_json
 from triptych.runs.run import Run
 
@@ -37,14 +37,14 @@ class FileEvaluation:
         name: of the file that holds the sources or the translations, without the ending of its language.
         scores: as ``test.<split>`` of result.json; of another system's output those of ``score_translations``.
         metrics: what tables call each metric, by the name of its score.
-        translated: whether a run translated, and did not only score.
+        first_source: the first sentence that a run translated; None if it did not translate.
         kept: path of the translations or of the scores; None if they were kept nowhere.
     """
 
     name: str
     scores: dict[str, Any]
     metrics: dict[str, str]
-    translated: bool
+    first_source: str | None
     kept: Path | None
 
 
@@ -135,12 +135,16 @@ def check_output(config: DictConfig) -> None:
     """Check where ``triptych evaluate`` writes, before it computes.
 
     Raises:
-        UserError: ``output`` cannot be a folder, or is the one of a file that is read, which might be replaced.
+        UserError: ``output`` cannot be a folder, or has files that are read or belong to a run, and might be replaced.
     """
     if config.output is None:
         return
     folder = Path(config.output).expanduser()
     require_folder(folder, "output")
+    if any((parent / RUN_FILE).is_file() for parent in (folder.resolve(), *folder.resolve().parents)):
+        raise UserError(
+            f"output={config.output} is in the folder of a run, and could replace its files; give another one."
+        )
     for key in FILES:
         if config[key] is not None and Path(config[key]).expanduser().resolve().parent == folder.resolve():
             raise UserError(f"output={config.output} is the folder of {key}={config[key]}; give another one.")
@@ -169,7 +173,7 @@ def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
         kept = None if config.output is None else Path(config.output).expanduser() / f"{name}.json"
         if kept is not None:
             write_json(kept, scores)
-        return FileEvaluation(name, scores, names, False, kept)
+        return FileEvaluation(name, scores, names, None, kept)
     assert run is not None
     text, name = read_text(config.input, config.reference), _name(config.input)
     direction = run.translator.directions.choose(config.src, config.tgt)
@@ -177,7 +181,8 @@ def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
     kept = None if config.output is None else Path(config.output).expanduser() / f"{name}.txt"
     if kept is not None:
         write_evaluation(found, kept.parent, name)
-    return FileEvaluation(name, found.scores, names, True, kept)
+    first = next((line for line in text.src if line), "")
+    return FileEvaluation(name, found.scores, names, first, kept)
 
 
 def _score_hypothesis(config: DictConfig, run: Run | None, metrics: Mapping[str, Metric]) -> dict[str, Any]:

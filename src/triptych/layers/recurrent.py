@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from triptych.contract.flat_config import flat_config
-from triptych.errors import require_at_least, require_one_of, require_probability
+from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.kernels.dropout import Dropout
 from triptych.kernels.fused_recurrent import run_recurrent
 from triptych.kernels.in_place import Cell, gru_cell, lstm_cell
@@ -120,6 +120,12 @@ def add_residual(x: Tensor, output: Tensor, index: int, enabled: bool) -> Tensor
     return x + output if enabled and index >= 2 else output
 
 
+def require_residual_layers(config: RecurrentConfig, num_layers: int) -> None:
+    """Refuse residual connections of an encoder or decoder that is too shallow to have any."""
+    if config.residual and num_layers < 3:
+        raise UserError("residual=true starts at the third layer; set num_layers to 3 or more, or residual=false.")
+
+
 class RecurrentEncoder(Encoder):
     """Recurrent layers that never see padding.
 
@@ -140,6 +146,7 @@ class RecurrentEncoder(Encoder):
         super().__init__()
         require_one_of(("all", "first", "none"), "model", bidirectional=bidirectional)
         require_at_least(1, "model", num_layers=num_layers)
+        require_residual_layers(config, num_layers)
         self.embedding_size = size = config.embedding_size
         self.stack = nn.ModuleList()
         for i in range(num_layers):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from triptych.errors import require_at_least
 from triptych.kernels.dropout import Dropout
 from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState
-from triptych.layers.recurrent import RecurrentConfig, RecurrentLayer, Weights, add_residual
+from triptych.layers.recurrent import RecurrentConfig, RecurrentLayer, Weights, add_residual, require_residual_layers
 from triptych.ranges import Layers
 
 
@@ -33,6 +33,7 @@ class RecurrentStack(nn.Module):
     def __init__(self, config: RecurrentConfig, *, num_layers: Layers, encoder: Encoder) -> None:
         super().__init__()
         require_at_least(1, "model", num_layers=num_layers)
+        require_residual_layers(config, num_layers)
         self.embedding_size, self.hidden_size = config.embedding_size, config.hidden_size
         self.residual, self.dropout = config.residual, Dropout(config.dropout)
         below = [config.embedding_size] + [config.hidden_size] * (num_layers - 1)

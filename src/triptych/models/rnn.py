@@ -41,9 +41,11 @@ Differences from the papers:
   the size of an embedding, so that the output projection can be the embedding matrix.
 - s_0 is tanh(W h + b), where h is the last state of both directions. Bahdanau takes the backward direction's alone.
   Luong and Sutskever start from h itself. An LSTM's cell state starts from a tanh as well.
-- A GRU's reset gate multiplies U s_{i-1} + b, as in cuDNN. In Bahdanau's appendix A.1.2 it multiplies s_{i-1}.
+- A GRU's reset gate multiplies U s_{i-1} + b, as in cuDNN. In Bahdanau's appendix A.1.1 it multiplies s_{i-1}.
 - ``model=rnn_none`` has the scale's sizes and a bidirectional encoder. Sutskever's is unidirectional and reads the
   source in reverse.
+- Luong's ``dot`` needs states of equal sizes. Where the encoder's are larger, as those of both directions are, h_j is
+  projected to the size of s_i first, and c_i sums the projections.
 - Luong's local attention and location-based score (equation 8) are left out.
 """
 
@@ -98,6 +100,11 @@ class RNNConfig(RecurrentConfig):
             )
 
 
+def _with_depth(config: RNNConfig, num_layers: int) -> RNNConfig:
+    """Return the configuration of an encoder or decoder, whose residual connections start at its third layer."""
+    return replace(config, residual=config.residual and num_layers >= 3)
+
+
 class RNN(EncoderDecoder):
     """An encoder reads the source; a decoder starts from its final states and may attend to the source.
 
@@ -116,9 +123,13 @@ class RNN(EncoderDecoder):
     @flat_config
     def __init__(self, config: RNNConfig, vocabulary: Vocabulary) -> None:
         embeddings = TiedEmbeddings(vocabulary=vocabulary, size=config.embedding_size, tying=config.tying)
-        encoder = RecurrentEncoder(config, num_layers=config.encoder_layers, bidirectional=config.bidirectional)
+        encoder = RecurrentEncoder(
+            _with_depth(config, config.encoder_layers),
+            num_layers=config.encoder_layers,
+            bidirectional=config.bidirectional,
+        )
         decoder = RecurrentDecoder(
-            config,
+            _with_depth(config, config.decoder_layers),
             num_layers=config.decoder_layers,
             attention=config.attention,
             score=config.score,

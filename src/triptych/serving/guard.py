@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import hashlib
 import re
 import socket
@@ -146,8 +147,14 @@ def is_own_host(header: str, bound: str) -> bool:
     if bound == "localhost" or (own and own.is_loopback):
         return name == "localhost" or bool(given and given.is_loopback)
     if own and own.is_unspecified:
-        return given is not None or name in ("localhost", socket.gethostname().lower(), socket.getfqdn().lower())
+        return given is not None or name in _names_of_machine()
     return False
+
+
+@functools.cache
+def _names_of_machine() -> tuple[str, ...]:
+    """Return the names by which this machine calls itself. To find them may take seconds, so it is done once."""
+    return "localhost", socket.gethostname().lower(), socket.getfqdn().lower()
 
 
 def _address(name: str) -> IPv4Address | IPv6Address | None:

@@ -28,8 +28,8 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, UnicodeError) as error:  # UnicodeError: it is no name of a host
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise UserError(f"host={host} port={port} cannot be used ({reason}); port=0 takes a free port.") from error
 
 

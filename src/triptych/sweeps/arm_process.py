@@ -87,6 +87,7 @@ def _run(work: Callable[[], int], threads: int, output: Connection) -> None:
         raise SystemExit(TERMINATED)
 
     signal.signal(signal.SIGTERM, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # which ``preloaded`` has blocked
     os.setsid()
     for stream in (1, 2):
         os.dup2(output.fileno(), stream)

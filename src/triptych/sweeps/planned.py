@@ -233,7 +233,8 @@ def _from_lengths(
     if reference is not None:
         sizes = matched_sizes(config, reference, vocabulary, stream.lengths[:SAMPLED_PAIRS])
     model = build_without_values(resized(config.model, sizes), vocabulary)
-    validation, test = (_held_out(config.data.get(name), pairs, joined) for name in (VALIDATION, "test"))
+    validation = _held_out(config.data.get(VALIDATION), pairs, joined, copies=1)
+    test = _held_out(config.data.get("test"), pairs, joined, copies=len(joined))
     return PlannedTraining(
         fingerprint=fingerprint,
         model=model,
@@ -247,17 +248,18 @@ def _from_lengths(
     )
 
 
-def _held_out(given: Any, pairs: int, joined: Sequence[int]) -> int:
+def _held_out(given: Any, pairs: int, joined: Sequence[int], copies: int) -> int:
     """Return how many pairs of average length a split has. The configuration tells their number, a share, or files.
 
     Args:
         given: value of ``data.validation`` or ``data.test``.
         pairs: lines of the training text, or a sample of them.
-        joined: how many lines are joined to a pair; there is a test set for each number.
+        joined: how many lines are joined to a pair.
+        copies: how often each line stands in the split: a test set has a copy for each number of ``joined``.
     """
     if isinstance(given, int | float):
         lines = round(given * pairs) if given < 1 else int(given)
     else:
         sets = 1 if given is None or isinstance(given, str) else len(given)
-        lines = SENTENCES * sets * len(joined)
-    return round(lines / float(np.mean(joined)))
+        lines = SENTENCES * sets
+    return round(copies * lines / float(np.mean(joined)))

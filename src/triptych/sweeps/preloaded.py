@@ -8,4 +8,5 @@ import signal
 import triptych.sweeps.sweep
 import triptych.training.run  # noqa: F401
 
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # where all processes of a job get it, the arms shall save
+# Where all processes of a job get SIGTERM, the arms shall save. Each meets it once it can, in ``arm_process``.
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
+import itertools
+import logging
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,6 +18,8 @@ from omegaconf import DictConfig
 from triptych.errors import UserError
 from triptych.kernels.precision import has_bf16
 
+logger = logging.getLogger(__name__)
+
 
 @contextmanager
 def claimed_devices(accelerator: str, devices: int) -> Iterator[int | list[int]]:
@@ -28,9 +32,9 @@ def claimed_devices(accelerator: str, devices: int) -> Iterator[int | list[int]]
     if devices != 1 or count < 2:
         yield devices
         return
-    folder = Path(tempfile.gettempdir()) / f"triptych-gpus-{getpass.getuser()}"
+    folder = Path(tempfile.gettempdir()) / f"triptych-gpus-{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    while True:
+    for attempt in itertools.count():
         for place in range(count):
             lock = FileLock(folder / f"{torch.cuda.get_device_properties(place).uuid}.lock", timeout=0)
             try:
@@ -42,6 +46,8 @@ def claimed_devices(accelerator: str, devices: int) -> Iterator[int | list[int]]
             finally:
                 lock.release()
             return
+        if attempt == 0:
+            logger.info("other runs use all %s GPUs; waiting for one of them to end.", count)
         time.sleep(5)
 
 

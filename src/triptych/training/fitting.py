@@ -22,7 +22,7 @@ from triptych.runs.digests import with_digests
 from triptych.runs.folder import RunFolder, read_metrics, write_json
 from triptych.runs.warnings import of_training
 from triptych.training.build import TrainingParts
-from triptych.training.callbacks.save_on_signal import TERMINATED
+from triptych.training.callbacks.save_on_signal import TERMINATED, kept_interrupt_handler
 from triptych.training.distributed import is_lost_connection, ranks_started_by
 from triptych.training.loggers import begin_dashboards
 from triptych.training.match import with_sizes
@@ -95,7 +95,7 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
         parts.module.peak = peak * trainer.world_size
     reset_peak_memory(device)
     try:
-        with error_names(folder.path):
+        with error_names(folder.path), kept_interrupt_handler():
             trainer.fit(parts.module, datamodule=parts.data, ckpt_path=resume, weights_only=True)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns the one into the other
         logger.info("stopped; the same command goes on from step %s.", _saved(folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from contextlib import ExitStack
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -183,14 +184,15 @@ def _log_attention(loggers: Sequence[WandbDashboard], run: Run, corpus: Corpus) 
 
 
 def close_loggers(loggers: Sequence[Logger], status: str) -> None:
-    """End every logger, so that the next run of this process gets its own.
+    """End every logger, even if another one fails, so that the next run of this process gets its own.
 
     Args:
         status: ``success`` or ``failed``.
     """
-    for logger in loggers:
-        logger.finalize(status)
-        if isinstance(logger, WandbLogger):
-            import wandb
+    with ExitStack() as stack:  # the last callback runs first
+        for logger in reversed(loggers):
+            if isinstance(logger, WandbLogger):
+                import wandb
 
-            wandb.finish(exit_code=0 if status == "success" else 1)
+                stack.callback(wandb.finish, exit_code=0 if status == "success" else 1)
+            stack.callback(logger.finalize, status)

@@ -51,7 +51,7 @@ class TranslationModule(lightning.LightningModule):
         diverged: whether the loss is not a number any more. Training then ends.
         changed_devices: whether another number of devices has trained a part, so that seconds do not compare.
         peak: FLOP/s that all devices together can reach; dashboards show the share reached. None if it is not known.
-        training_hash: of the training, which its checkpoints name; None where nobody asks for it.
+        training_hash: of the training, which its checkpoints name; None if the caller sets none, as in benchmarks.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class TranslationModule(lightning.LightningModule):
         if self.device.type in ("cuda", "cpu"):
             for group in optimizer.param_groups:
                 # Not by the constructor: Lightning would refuse to clip gradients, for the sake of scaled ones.
-                if "fused" in group:
+                if "fused" in group and group["fused"] is None and not group.get("foreach"):
                     group["fused"] = True
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda i: self.schedule(i + 1, self.total_steps))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

@@ -145,7 +145,7 @@ def _train_or_share(plan: RunPlan) -> None:
             return
     with claim() as devices:
         logger.info("weights of %s", trained.path)
-        score_shared_weights(plan, trained, device_of(config, devices))
+        _warn_of(score_shared_weights(plan, trained, device_of(config, devices)))
 
 
 def _train(plan: RunPlan, devices: int | list[int]) -> None:
@@ -203,6 +203,10 @@ def _say(lines: Iterable[str], *sections: str, level: int = logging.INFO) -> Non
         logger.log(level, line, extra={"sections": sections})
 
 
+def _warn_of(scores: dict[str, Any]) -> None:
+    _say((found.sentence for found in warnings.of_scores(scores)), level=logging.WARNING)
+
+
 def _make_folder(plan: RunPlan) -> None:
     """Make the run's folder together with its run.json: no process finds the one without the other.
 
@@ -232,5 +236,5 @@ def _score(
         logger.info("stopped; the same command translates again, and does not train again.")
         raise
     write_json(folder.result, with_digests({**result, **scores}, folder))
-    _say((found.sentence for found in warnings.of_scores(scores)), level=logging.WARNING)
+    _warn_of(scores)
     log_outcome(trainer.loggers[1:], folder, plan.corpus, trainer.strategy.root_device)

@@ -128,7 +128,7 @@ def _score_suites(translator: Translator, folder: RunFolder, corpus: Corpus, con
     return scores
 
 
-def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None:
+def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> dict[str, Any]:
     """Score the weights of another run with the same training as this run's configuration says.
 
     The folder appears once it is whole, with its result. It replaces what a training has left that ended before its
@@ -138,6 +138,9 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         plan: of this run.
         trained: run whose weights are used.
         device: where to translate.
+
+    Returns:
+        Scores, as of ``score_training``.
     """
     config, folder = plan.run_config.config, plan.folder
     own = {"run": folder.path.name, "config_hash": plan.config_hash, "weights_of": trained.path.name}
@@ -150,10 +153,14 @@ def score_shared_weights(plan: RunPlan, trained: RunFolder, device: str) -> None
         write_json(copied.trained, with_digests(result, copied))
         scores = score_training(result, config, copied, plan.corpus, device)
         write_json(copied.result, with_digests({**result, **scores}, copied))
-    loggers = build_loggers(config, folder)[1:]
-    begin_dashboards(loggers, plan, weights_of=trained.path.name)
-    log_outcome(loggers, folder, plan.corpus, device)
-    close_loggers(loggers, "success")
+    loggers, status = build_loggers(config, folder)[1:], "failed"
+    try:
+        begin_dashboards(loggers, plan, weights_of=trained.path.name)
+        log_outcome(loggers, folder, plan.corpus, device)
+        status = "success"
+    finally:
+        close_loggers(loggers, status)
+    return scores
 
 
 def _sizes(trained: RunFolder, model: DictConfig) -> dict[str, int]:

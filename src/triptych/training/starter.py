@@ -30,8 +30,8 @@ def end_with_starter() -> None:
 def end_rank() -> NoReturn:
     """End this process, a rank whose work is done, at once and well.
 
-    PyTorch 2.11 now and then aborts while Python takes such a process down. Whoever has started it would take that for
-    a failure, and Lightning would kill the process of the first rank.
+    PyTorch 2.11 now and then aborts while Python takes such a process down. The process that started it would treat
+    that as a failure, and Lightning would kill the process of the first rank.
     """
     sys.stdout.flush()
     sys.stderr.flush()

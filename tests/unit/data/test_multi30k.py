@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from triptych.data import multi30k
-from triptych.data.multi30k import Multi30k
+from triptych.data.multi30k import Multi30k, fetch
 from triptych.errors import UserError
 
 
@@ -91,6 +91,11 @@ def test_downloaded_once(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     assert len(server.requests) == 6
     load(tmp_path, server)
     assert len(server.requests) == 6
+
+
+def test_what_is_no_url_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"the download of example\.org/train\.gz failed"):
+        fetch("example.org/train.gz", tmp_path / "train.gz")
 
 
 def test_a_download_that_breaks_off_leaves_nothing_and_a_retry_works(

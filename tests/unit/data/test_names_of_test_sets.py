@@ -17,3 +17,8 @@ def test_a_set_whose_files_would_replace_anothers_is_refused(other: str) -> None
 
 def test_other_endings_are_names() -> None:
     assert [*named_test_sets(["a/test", "a/test.x", "b/ref"])] == ["test", "test.x", "ref"]
+
+
+def test_a_name_begins_with_a_letter_or_a_digit() -> None:
+    """Results of others could be written, and not be read."""
+    assert [*named_test_sets(["+dev", ".hidden", "(2019)", "a/--"])] == ["dev", "hidden", "2019)", "test"]

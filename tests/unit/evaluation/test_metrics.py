@@ -99,6 +99,19 @@ def test_a_metric_must_return_a_score_with_a_signature() -> None:
         score_corpus({"plain": Plain()}, ["a"], ["a"], ["a"])
 
 
+def test_a_score_must_be_a_number() -> None:
+    """A result was written that could not be read."""
+
+    class Undefined:
+        name = "undefined"
+
+        def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+            return MetricScore(math.nan, "v1")
+
+    with pytest.raises(UserError, match=r"metric\.undefined: Undefined\.score returned nan, which is no finite number"):
+        score_corpus({"undefined": Undefined()}, ["a"], ["a"], ["a"])
+
+
 def options(*names: str) -> dict[str, Metric]:
     """The metrics of these files of ``conf/metric``, as Hydra merges them."""
     return dict(instantiate(OmegaConf.merge(*(OmegaConf.load(ROOT / "conf" / "metric" / f"{n}.yaml") for n in names))))
@@ -175,6 +188,8 @@ def test_unequal_or_no_lines_are_refused() -> None:
     ("language", "tokenization", "ours", "theirs"),
     [
         ("zh", "zh", "他每天早上在公园里跑步。", "他每天早上都在公园里跑步。"),
+        ("zh-CN", "zh", "他每天早上在公园里跑步。", "他每天早上都在公园里跑步。"),
+        ("zho_Hans", "zh", "他每天早上在公园里跑步。", "他每天早上都在公园里跑步。"),
         ("de", "13a", "Der Hund schläft, hier.", "Der Hund schläft hier."),
     ],
 )

@@ -280,7 +280,7 @@ def test_dropout_scales_alike() -> None:
         dropped, gradient = values_and_gradients(lambda x, of=function: of(x, 0.25), torch.ones(100_000))
         assert dropped.unique().tolist() == pytest.approx([0, 4 / 3], rel=1e-4)
         assert float((dropped == 0).float().mean()) == pytest.approx(0.25, abs=0.01)
-        assert torch.equal(gradient == 0, dropped == 0) or not gradient[dropped == 0].any()
+        torch.testing.assert_close(gradient, torch.linspace(-1, 1, 100_000) * dropped)
 
 
 def test_products_by_another_library() -> None:
@@ -359,7 +359,7 @@ class Refused(Exception):
 
 
 def test_the_reference_runs_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every place that has a kernel is reached by one of these models, and none runs."""
+    """Of the kernels that are made to fail here, each model uses one, and the reference uses none."""
 
     def refuse(*_: object, **__: object) -> None:
         raise Refused

@@ -392,6 +392,18 @@ def test_impossible_choices(overrides: dict[str, Any], message: str) -> None:
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_an_encoder_without_a_third_layer_has_no_residual_connections(num_layers: int) -> None:
+    config = RecurrentConfig(cell="lstm", embedding_size=6, hidden_size=8, residual=True, dropout=0.0)
+    with pytest.raises(UserError, match="residual=true starts at the third layer; set num_layers to 3 or more"):
+        RecurrentEncoder(config, num_layers=num_layers, bidirectional="all")
+
+
+def test_one_of_both_may_have_residual_connections() -> None:
+    model = build(encoder_layers=1, decoder_layers=3)
+    assert (model.encoder.residual, model.decoder.residual) == (False, True)
+
+
 def test_three_way_tying_needs_one_vocabulary() -> None:
     separate = Vocabulary(src_size=40, tgt_size=30, joint=False, src_tag=4, tgt_tag=5)
     with pytest.raises(UserError, match=r"tokenizer\.joint=true"):

@@ -27,7 +27,8 @@ def test_every_run_has_one_of_its_own() -> None:
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_a_run_waits_for_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_waits_for_a_free_one(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     with claimed_devices("gpu", 1), claimed_devices("gpu", 1) as second:
 
         def wait(seconds: float) -> None:
@@ -37,6 +38,7 @@ def test_a_run_waits_for_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
         assert second == [1]
         with pytest.raises(TimeoutError), claimed_devices("gpu", 1):
             pass
+    assert caplog.messages == ["other runs use all 2 GPUs; waiting for one of them to end."]
 
 
 @pytest.mark.usefixtures("two_gpus")

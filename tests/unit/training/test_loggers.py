@@ -1,13 +1,15 @@
-"""Which page of attention a run shows on W&B."""
+"""Which page of attention a run shows on W&B, and how loggers are ended."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from triptych.data.corpus import VALIDATION
 from triptych.data.pairs import Pairs, Section
-from triptych.training.loggers import WORDS_OF_ATTENTION, _log_attention
+from triptych.training.loggers import WORDS_OF_ATTENTION, _log_attention, close_loggers
 
 
 def asked_of(lines: list[str], first: int) -> list[tuple[str, Any]]:
@@ -33,3 +35,15 @@ def test_the_first_sentence_that_is_not_too_long_in_its_own_direction() -> None:
 
 def test_no_other_direction_takes_its_place() -> None:
     assert asked_of(["w " * 100, "a house"], 1) == []
+
+
+def test_every_logger_is_ended_though_the_first_fails() -> None:
+    ended: list[str] = []
+
+    def fail(status: str) -> None:
+        raise OSError("the disk is full")
+
+    loggers: Any = [SimpleNamespace(finalize=fail), SimpleNamespace(finalize=ended.append)]
+    with pytest.raises(OSError, match="the disk is full"):
+        close_loggers(loggers, "failed")
+    assert ended == ["failed"]

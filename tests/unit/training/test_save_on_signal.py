@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from triptych.training.callbacks.save_on_signal import TERMINATED, SaveOnSignal
+from triptych.training.callbacks.save_on_signal import TERMINATED, SaveOnSignal, kept_interrupt_handler
 
 STEPS = 6
 
@@ -83,3 +83,19 @@ def test_signals_that_come_together_are_one(tmp_path: Path, monkeypatch: pytest.
     now += 2
     with pytest.raises(SystemExit):
         callback._receive(signal.SIGTERM, None)
+
+
+class InterruptedSetup(lightning.Callback):
+    """Ctrl-C while the training is set up, when no handler is installed yet."""
+
+    def setup(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_before_the_first_step_leaves_ctrl_c_as_it_was(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    trainer = make_trainer(tmp_path)
+    trainer.callbacks.append(InterruptedSetup())
+    with pytest.raises(SystemExit), kept_interrupt_handler():
+        trainer.fit(Signalled(signal.SIGINT, batch=None), DataLoader(torch.zeros(STEPS)))
+    assert signal.getsignal(signal.SIGINT) is before

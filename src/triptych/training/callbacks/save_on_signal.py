@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,21 @@ class SaveOnSignal(Callback):
             self._restore_handlers()
             requeue(handler, at_wall_time)
         raise SystemExit(TERMINATED)
+
+
+@contextmanager
+def kept_interrupt_handler() -> Iterator[None]:
+    """Let Ctrl-C do after the context what it did before.
+
+    Lightning ignores Ctrl-C while it ends a training that was stopped. Before the first step it does not know yet what
+    to restore, and would go on ignoring it.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def save_between_steps(trainer: lightning.Trainer, path: Path) -> None:
