@@ -1,6 +1,6 @@
-"""Let Optuna choose learning rate and dropout by validation loss: it is asked for a trial, and told how that ended.
+"""Let Optuna choose learning rate and dropout by validation loss, through its ask-and-tell interface.
 
-    pip install 'triptych[tuning]'
+    pip install -c constraints.txt -e '.[tuning]'
     python examples/tune_with_optuna.py              # seconds; too short to learn anything
     python examples/tune_with_optuna.py scale=toy    # some minutes
 
