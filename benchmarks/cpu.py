@@ -169,7 +169,7 @@ class Bench:
         return {"precision": PRECISIONS[-1], "shares": shares}
 
     def _training(self, part: str, arm: str, precision: str) -> Worker:
-        output = self.output(part, arm, precision)
+        output = self._output(part, arm, precision)
         return ours.train_in_turns(arm, output, self.plan.training, *self.setting.options(precision))
 
     def _learned(self, arm: str) -> Path:
@@ -185,7 +185,7 @@ class Bench:
         """Let a training end, and return what its run says of its model and of the machine."""
         arm, precision = name.split()
         worker.finish()
-        _, result = ours.finished(self.output(part, arm, precision))
+        _, result = ours.finished(self._output(part, arm, precision))
         trained = result["train"]
         return {
             "parameters": result["model"]["parameters"],
@@ -194,7 +194,7 @@ class Bench:
             "peak_memory_bytes": trained["peak_memory_bytes"],
         }
 
-    def output(self, part: str, arm: str, precision: str) -> Path:
+    def _output(self, part: str, arm: str, precision: str) -> Path:
         """Return the folder of a training. Each part has its own: a run that is finished would not train again."""
         return self.setting.runs / part / precision / arm
 

@@ -33,7 +33,8 @@ def test_no_training_finds_the_finished_run_of_another(tmp_path: Path, monkeypat
     monkeypatch.setattr("benchmarks.cpu.take_turns", lambda *_: {})
     monkeypatch.setattr("benchmarks.cpu.Bench._finish", lambda *_: {})
     peer = SimpleNamespace(train=lambda *_: Idle(log=[]))
-    bench = cpu.Bench(SimpleNamespace(runs=tmp_path, options=lambda _: [], joeynmt=peer), cpu.WHOLE)  # type: ignore[arg-type]
+    setting: Any = SimpleNamespace(runs=tmp_path, options=lambda _: [], joeynmt=peer)
+    bench = cpu.Bench(setting, cpu.WHOLE)
     for arm in cpu.WHOLE.trained:
         bench.measure(arm)
     assert len(folders) == len(set(folders)) == len(cpu.PRECISIONS) * (len(cpu.WHOLE.trained) + 1)
