@@ -29,6 +29,7 @@ from benchmarks.processes import module, run
 from benchmarks.ratios import ratio_of
 from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name, use_all_cores
 from triptych.files import replacing
+from triptych.kernels.precision import has_bf16
 from triptych.runs.folder import write_json
 from triptych.runs.run import load
 
@@ -55,7 +56,7 @@ class Plan:
     decoding_turns: int
     """How many turns a decoder has, at least."""
     most_decoding_turns: int
-    """How many it has if the ratios' intervals are still wide: at most ``joeynmt.BATCHES``."""
+    """How many it has if the ratios' intervals are still wide."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -71,18 +72,19 @@ WHOLE = Plan(
     most=60,
     updates=300,
     decoding_turns=16,
-    most_decoding_turns=joeynmt.BATCHES,
+    most_decoding_turns=46,
 )
 QUICK = Plan(
     trained=("transformer", "rnn_luong"),
     decoded=("transformer",),
     training=Turn(UNTIMED, least=1, seconds=1),
-    turns=10,
-    most=10,
+    turns=6,
+    most=6,
     updates=200,
     decoding_turns=4,
     most_decoding_turns=4,
 )
+IN_BF16 = "bf16-true"
 DECODING = Turn(untimed=0, least=1, seconds=0)
 """Half the test set; of JoeyNMT, a batch."""
 Readings = dict[str, list[Reading]]
@@ -122,22 +124,25 @@ class Bench:
         return {"models": models, "readings": readings, **self.plan.training._asdict()}
 
     def decode(self) -> dict[str, Any]:
-        """Sentences a second of the arms, and of CTranslate2 and JoeyNMT with the first arm's weights, in fp32."""
+        """Sentences a second of the arms in fp32, and with the first one's weights of ours in bf16 and of the peers."""
         first, arms = self.plan.decoded[0], self.plan.decoded
         with ThreadPoolExecutor() as pool:
             runs = dict(zip(arms, pool.map(self._learned, arms), strict=True))
         trained, peer, exported = load(runs[first], "last"), self.setting.joeynmt, self.setting.runs / "ctranslate2"
         run(module("triptych", "export", f"run={runs[first]}", "checkpoint=last", f"output={exported}"))
         text = str(peer.work / f"test.{peer.languages[0]}")
-        engines = {arm: ("ours", folder) for arm, folder in runs.items()} | {"ctranslate2": ("ctranslate2", exported)}
+        decoders = {arm: ("32-true", folder) for arm, folder in runs.items()}
+        if has_bf16():
+            decoders[f"{first} {IN_BF16}"] = IN_BF16, runs[first]
+        decoders["ctranslate2"] = "ctranslate2", exported
         with ExitStack() as stack:
             workers = {
-                name: stack.enter_context(Worker(module("benchmarks.decoding", engine, str(folder), text), DECODING))
-                for name, (engine, folder) in engines.items()
+                name: stack.enter_context(Worker(module("benchmarks.decoding", decoder, str(folder), text), DECODING))
+                for name, (decoder, folder) in decoders.items()
             }
-            joey = peer.translate(PEERS[first], trained.translator.model.state_dict(), DECODING)
-            workers["joeynmt"] = stack.enter_context(joey)
             turns, most = self.plan.decoding_turns, self.plan.most_decoding_turns
+            joey = peer.translate(PEERS[first], trained.translator.model.state_dict(), DECODING, most)
+            workers["joeynmt"] = stack.enter_context(joey)
             narrow = settled([(first, name) for name in workers if name != first], "sentences")
             readings = take_turns(workers, turns, most, narrow)
             joey.finish()
@@ -145,6 +150,8 @@ class Bench:
         best = trained.translator.best(lines, SEARCH)
         mine = [translation.text for translation in best]
         others = {"joeynmt": peer.translations(), "ctranslate2": ctranslate2(exported)(lines)}
+        if has_bf16():
+            others[IN_BF16] = load(runs[first], "last", precision=IN_BF16).translate(lines, SEARCH)
         return {
             "readings": readings,
             "most_turns": most,
@@ -155,6 +162,7 @@ class Bench:
             "words": sum(len(line.split()) for line in mine) / len(mine),
             "cut": sum(translation.cut for translation in best),
             "bleu": sacrebleu.corpus_bleu(mine, [references]).score,
+            **({"bleu_in_bf16": sacrebleu.corpus_bleu(others[IN_BF16], [references]).score} if has_bf16() else {}),
             "sentences": len(mine),
             "updates": self.plan.updates,
             "beam_size": SEARCH.beam_size,

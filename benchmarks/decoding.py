@@ -1,9 +1,10 @@
 """Translate a text in turns, with beam size 4 and length penalty 0.6.
 
-    python -m benchmarks.decoding ours|ctranslate2 FOLDER TEXT
+    python -m benchmarks.decoding 32-true|bf16-true|ctranslate2 FOLDER TEXT
 
-A step translates every second line of TEXT, a file: those that the step before left out. Nothing is printed but what
-the other side reads.
+The decoder is ours in a precision, with the run of FOLDER, or CTranslate2 with an exported model. A step translates
+every second line of TEXT, a file: those that the step before left out. Nothing is printed but what the other side
+reads.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ SEARCH = Search(
 )
 
 
-def ours(folder: Path) -> Callable[[list[str]], list[str]]:
-    """Return our translator, with a run's last weights."""
+def ours(folder: Path, precision: str) -> Callable[[list[str]], list[str]]:
+    """Return our translator, with a run's last weights in a precision."""
     from triptych import load
     from triptych.kernels.cpu_memory import prepare_cpu_memory
 
     prepare_cpu_memory()
-    translator = load(folder, "last").translator
+    translator = load(folder, "last", precision=precision).translator
     return lambda lines: translator.translate(lines, SEARCH)
 
 
@@ -65,9 +66,9 @@ def ctranslate2(folder: Path) -> Callable[[list[str]], list[str]]:
 
 
 def main() -> None:
-    engine, folder, text = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    decoder, folder, text = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     lines = text.read_text().splitlines()
-    translate = {"ours": ours, "ctranslate2": ctranslate2}[engine](folder)
+    translate = ctranslate2(folder) if decoder == "ctranslate2" else ours(folder, decoder)
     pace = Pace(warmup=1)
     for half in itertools.cycle((lines[::2], lines[1::2])):
         translate(half)

@@ -36,10 +36,6 @@ TESTING: dict[str, Any] = {
     "eval_metrics": ["bleu"],
     "max_output_length": -1,
 }
-TIMES = 3
-"""How often the test set is translated."""
-BATCHES = TIMES * 1_000 // TESTING["batch_size"]
-"""Full batches in all of it: the test set has 1,000 sentences."""
 TRAINING: dict[str, Any] = {
     "optimizer": "adamw",
     "adam_betas": [0.9, 0.98],
@@ -112,11 +108,11 @@ class JoeyNMT:
         environment = {"PYTHONPATH": str(ROOT), "GOAL": str(goal), "EVERY": str(every)}
         return [self.python, "-m", "benchmarks.joeynmt_until", path, "-t"], environment
 
-    def translate(self, model: dict[str, Any], weights: dict[str, Tensor], turn: Turn) -> Worker:
-        """Return a process that translates ``test`` ``TIMES`` times, in turns, with weights of our encoder-decoder.
+    def translate(self, model: dict[str, Any], weights: dict[str, Tensor], turn: Turn, turns: int) -> Worker:
+        """Return a process that translates ``test`` in turns, a batch each, with weights of our encoder-decoder.
 
-        ``BATCHES`` of its batches are full; the last is not timed. When the process has finished, ``translations`` has
-        what it found.
+        Args:
+            turns: at most. ``test`` is translated once, or again and again until there are so many batches.
         """
         folder = self.work / "ours"
         folder.mkdir(exist_ok=True)
@@ -130,13 +126,15 @@ class JoeyNMT:
         for language in self.languages:  # JoeyNMT translates dev and test; dev is its warm-up
             lines = (self.work / f"test.{language}").read_text().splitlines(keepends=True)
             (self.work / f"few.{language}").write_text("".join(lines[: TESTING["batch_size"]]))
-            (self.work / f"repeated.{language}").write_text("".join(TIMES * lines))
+            times = -(-turns * TESTING["batch_size"] // len(lines))
+            (self.work / f"repeated.{language}").write_text("".join(times * lines))
         config["data"] |= {"dev": str(self.work / "few"), "test": str(self.work / "repeated")}
         return self._in_turns("test", "ours", config, turn, "-o", str(folder / "out"))
 
     def translations(self) -> list[str]:
-        lines = (self.work / "ours" / "out.test").read_text().splitlines()
-        return lines[: len(lines) // TIMES]
+        """Return the translation of each line of ``test``, when the process of ``translate`` has finished."""
+        sentences = len((self.work / f"test.{self.languages[0]}").read_text().splitlines())
+        return (self.work / "ours" / "out.test").read_text().splitlines()[:sentences]
 
     def _in_turns(self, mode: str, name: str, config: dict[str, Any], turn: Turn, *options: str) -> Worker:
         command: list[str | Path] = [

@@ -133,7 +133,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "## Decoding",
         "",
         f"Setting: {found['sentences']:,} sentences, beam size {found['beam_size']}, length penalty "
-        f"{found['length_penalty']}, fp32. Ours with `search.stop={found['stop']}`, CTranslate2's own rule.",
+        f"{found['length_penalty']}, fp32 unless named. Ours with `search.stop={found['stop']}`, CTranslate2's own "
+        "rule.",
         "",
         f"Models: ours, after {found['updates']} updates of at most 1,024 padded tokens. Translations of the "
         f"Transformer have {found['bleu']:.1f} BLEU and {found['words']:.1f} words on average; the length limit ended "
@@ -144,6 +145,7 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "penalty is another power of the length. JoeyNMT allows all sentences of a batch as many pieces as its "
         "longest, CTranslate2 all sentences of a turn.",
         "",
+        *(_in_bf16(found) if "bleu_in_bf16" in found else []),
         "Batches: ours and CTranslate2's hold sentences of similar lengths; JoeyNMT's hold up to 64 sentences of all "
         "lengths.",
         "",
@@ -156,6 +158,15 @@ def decoding(found: dict[str, Any]) -> list[str]:
         ),
         "",
         *table(["decoder", "sentences/s", f"{first}'s rate / this rate"], rows),
+    ]
+
+
+def _in_bf16(found: dict[str, Any]) -> list[str]:
+    return [
+        "Half precision: with its weights in bf16 (`precision=bf16-true`), our Transformer has "
+        f"{found['bleu_in_bf16']:.2f} BLEU, and in fp32 {found['bleu']:.2f}; "
+        f"{found['same_translations']['bf16-true']:.1%} of the translations are the same.",
+        "",
     ]
 
 

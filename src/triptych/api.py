@@ -138,8 +138,8 @@ def evaluate(
     """Score a split or a text that a trained run translates, or the translations of another system.
 
     Args:
-        run: trained, or its folder; None only with ``hypothesis``. A ``Run`` keeps its checkpoint, device and trust
-            unless an override names others.
+        run: trained, or its folder; None only with ``hypothesis``. A ``Run`` keeps its checkpoint, device, precision
+            and trust unless an override names others.
         overrides: such as ``"search.beam_size=8", "metric=[bleu]", "checkpoint=last"``; by default as the run was
             scored.
         split: ``validation``, a test set of the run's data, or ``suites`` for its contrastive suites. Scores and
@@ -203,7 +203,8 @@ def _configured(
 ) -> Iterator[tuple[DictConfig, Run | None]]:
     """Give the configuration of a command on a run, and the run that it names.
 
-    That is the one given, with its model if it is loaded, unless an override names another run, checkpoint or device.
+    That is the one given, with its model if it is loaded, unless an override names another run, checkpoint, device or
+    precision.
     """
     paths = {**files, "run": run.folder if isinstance(run, Run) else run}
     given = [quoted_text(key, str(path)) for key, path in paths.items() if path is not None]
@@ -212,6 +213,7 @@ def _configured(
         of_run = [
             f"checkpoint={run.checkpoint}",
             f"device={run.device}",
+            *([f"precision={run.precision}"] if command == "evaluate" else []),
             f"trust=[{','.join(map(in_quotes, run.trusted))}]",
         ]
         if command == "evaluate":

@@ -183,6 +183,7 @@ class Translate(ModelOptions):
     run: str = MISSING
     ensemble: Any = MISSING
     rerank: Any = MISSING
+    precision: str = MISSING
     input: str | None = MISSING
     output: str | None = MISSING
     search_tokens: Amount = MISSING
@@ -204,6 +205,7 @@ class Attend(ModelOptions):
 class Serve(ModelOptions):
     """conf/serve.yaml."""
 
+    precision: str = MISSING
     host: str = MISSING
     port: int = MISSING
     beam_size: int | None = MISSING
@@ -220,6 +222,7 @@ class Evaluate(ModelOptions):
     run: str | None = MISSING
     ensemble: Any = MISSING
     rerank: Any = MISSING
+    precision: str = MISSING
     split: str | None = MISSING
     input: str | None = MISSING
     reference: str | None = MISSING

@@ -53,7 +53,7 @@ class Unused:
 
 EVALUATE = (
     Unused(
-        ("search", "search_tokens", "checkpoint", "device", "src", "ensemble", "rerank"),
+        ("search", "search_tokens", "checkpoint", "device", "precision", "src", "ensemble", "rerank"),
         lambda line: "hypothesis" in line.values,
         "hypothesis=FILE is scored as it is, and no model runs; leave it out.",
     ),

@@ -26,7 +26,7 @@ from triptych.decoding.reranking import RerankingTranslator
 from triptych.decoding.search import Search
 from triptych.decoding.search_tree import SearchTree
 from triptych.decoding.translator import Translator
-from triptych.errors import UserError
+from triptych.errors import UserError, require_one_of
 from triptych.runs import checkpoints
 from triptych.runs.demo import locate_run
 from triptych.runs.digests import require_same_training
@@ -34,7 +34,7 @@ from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_r
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
 from triptych.runs.stored_config import data_to_read, read_config, vouched_for
-from triptych.runs.translators import build_translator, directions_of
+from triptych.runs.translators import PRECISIONS, SINGLE, build_translator, directions_of
 from triptych.stored import read_table
 
 AUTO = "auto"
@@ -53,9 +53,11 @@ class Run:
             checkpoint that its result.json scores.
         rerank: folders of further runs, with any tokenizers, that help to choose among the hypotheses of the search;
             likewise.
+        precision: of the weights: ``32-true`` or ``bf16-true`` (bfloat16, which is faster where the device has it).
 
     Raises:
-        UserError: the folder holds no run, or one that this version cannot load; or a run is named twice.
+        UserError: the folder holds no run, or one that this version cannot load; a run is named twice; or a precision
+            that there is not.
     """
 
     @checked
@@ -67,8 +69,10 @@ class Run:
         trust: str | Sequence[str] | None = (),
         ensemble: Any = (),
         rerank: Any = (),
+        precision: str = SINGLE,
     ) -> None:
-        self.trust = trust
+        require_one_of(PRECISIONS, "", precision=precision)
+        self.trust, self.precision = trust, precision
         given = RunFolder(locate_run(folder))
         read_record(given)
         self.files = RunFolder(given.path.absolute())  # the working folder may change
@@ -86,7 +90,7 @@ class Run:
         Raises:
             UserError: one is no run, or named twice.
         """
-        found = [_member(key, other, device, self.trust) for other in _listed(key, given)]
+        found = [_member(key, other, device, self.trust, self.precision) for other in _listed(key, given)]
         paths = [one.folder.resolve() for one in (self, *found)]
         if len(set(paths)) < len(paths):
             raise UserError(f"{key}: a run is named twice; name each once, and the one of run=… not again.")
@@ -94,8 +98,9 @@ class Run:
 
     @property
     def weights(self) -> str:
-        """Which weights translate: the checkpoint, and of further runs their names and a hash of their folders."""
-        return self.checkpoint + _named("+", self.others) + _named("~", self.rerankers)
+        """Which weights translate: checkpoint, precision unless it is single, names and a hash of further runs."""
+        precision = "" if self.precision == SINGLE else f".{self.precision}"
+        return self.checkpoint + precision + _named("+", self.others) + _named("~", self.rerankers)
 
     @property
     def folder(self) -> Path:
@@ -130,8 +135,9 @@ class Run:
         """Whether the configuration of a command names this run, with the same weights, device and further runs."""
         further = [[str(one.folder) for one in runs] for runs in (self.others, self.rerankers)]
         named = [config.get(key, own) for key, own in zip(("ensemble", "rerank"), further, strict=True)]
-        wanted = (config.run, config.checkpoint, config.device, config.trust, *named)
-        return wanted == (str(self.folder), self.checkpoint, self.device, self.trusted, *further)
+        precision = config.get("precision", self.precision)
+        wanted = (config.run, config.checkpoint, config.device, precision, config.trust, *named)
+        return wanted == (str(self.folder), self.checkpoint, self.device, self.precision, self.trusted, *further)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -175,7 +181,7 @@ class Run:
         require_same_training(self.files, path)
         check_types(config.model, "model.")  # a class of the user's that is not importable here is named
         search = scored_search(self.files, config.search)
-        return build_translator(config, tokenizer, path, search, self.device)
+        return build_translator(config, tokenizer, path, search, self.device, self.precision)
 
     @property
     def tested(self) -> Direction:
@@ -275,10 +281,10 @@ def _listed(key: str, named: Any) -> list[str | PathLike[str]]:
 
 
 def _member(
-    key: str, folder: str | PathLike[str], device: str | torch.device, trust: str | Sequence[str] | None
+    key: str, folder: str | PathLike[str], device: str | torch.device, trust: str | Sequence[str] | None, precision: str
 ) -> Run:
     try:
-        return Run(folder, None, device, trust)
+        return Run(folder, None, device, trust, precision=precision)
     except UserError as error:
         raise UserError(f"{key}: {error}") from error
 
@@ -295,7 +301,7 @@ def run_of(config: DictConfig, folder: str | None = None) -> Run:
     """
     device = config.device if "device" in config else "cpu"
     further = config.get("ensemble", ()), config.get("rerank", ())
-    return Run(folder or config.run, config.checkpoint, device, config.trust, *further)
+    return Run(folder or config.run, config.checkpoint, device, config.trust, *further, config.get("precision", SINGLE))
 
 
 @checked
@@ -306,18 +312,19 @@ def load(
     trust: str | Sequence[str] | None = (),
     ensemble: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     rerank: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    precision: str = SINGLE,
 ) -> Run:
     """Load a run and its model.
 
     Args:
         run: its folder, or ``demo:NAME``, as for ``Run``.
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that result.json scores.
-        device: where the model goes, as of ``Run``; ``trust``, ``ensemble`` and ``rerank`` likewise.
+        device: where the model goes, as of ``Run``; the other arguments likewise.
 
     Raises:
-        UserError: no such run, checkpoint or device, a run of another version, a tokenizer that the checkpoint was not
-            trained with, or a configuration that would run code that is not triptych's.
+        UserError: no such run, checkpoint, device or precision, a run of another version, a tokenizer that the
+            checkpoint was not trained with, or a configuration that would run code that is not triptych's.
     """
-    loaded = Run(run, checkpoint, device, trust, ensemble, rerank)
+    loaded = Run(run, checkpoint, device, trust, ensemble, rerank, precision)
     _ = loaded.translator
     return loaded

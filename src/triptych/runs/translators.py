@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 from pathlib import Path
 
+import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
@@ -13,11 +16,23 @@ from triptych.data.directions import Directions
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
+from triptych.kernels.precision import explain_precision
 from triptych.runs import checkpoints
+
+logger = logging.getLogger(__name__)
+
+PRECISIONS = {"32-true": torch.float32, "bf16-true": torch.bfloat16}
+"""Types of the weights that translate, by the names that Lightning has for them."""
+SINGLE = "32-true"
 
 
 def build_translator(
-    config: DictConfig, tokenizer: Tokenizer, checkpoint: Path, search: DictConfig, device: str
+    config: DictConfig,
+    tokenizer: Tokenizer,
+    checkpoint: Path,
+    search: DictConfig,
+    device: str,
+    precision: str = SINGLE,
 ) -> Translator:
     """Build the model of a configuration with the weights of a checkpoint.
 
@@ -27,18 +42,28 @@ def build_translator(
         checkpoint: path of its weights.
         search: configuration of how to translate where no other search is given.
         device: where the model goes.
+        precision: of its weights, one of ``PRECISIONS``.
 
     Raises:
         UserError: no such device, or weights of another model.
     """
     model: TranslationModel = instantiate(config.model, vocabulary=tokenizer.vocabulary)
     checkpoints.load_weights(model, checkpoint)
+    placed = on_device(model.eval().to(PRECISIONS[precision]), device)
+    warn_once(precision, next(placed.parameters()).device)
     return Translator(
-        model=on_device(model.eval(), device),
+        model=placed,
         tokenizer=tokenizer,
         directions=directions_of(config, tokenizer),
         search=instantiate(search),
     )
+
+
+@functools.cache
+def warn_once(precision: str, device: torch.device) -> None:
+    """Warn of a precision that is slow on a device, once in a process that loads several runs."""
+    for sentence in explain_precision("precision", precision, device):
+        logger.warning(sentence)
 
 
 def directions_of(config: DictConfig, tokenizer: Tokenizer) -> Directions:

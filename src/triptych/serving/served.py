@@ -57,6 +57,7 @@ class ServeOptions:
         checkpoint: ``best``, ``last`` or ``averaged``; None for the one that a run's result.json scores.
         trust: package of the user's, or several, that the runs' configurations may build from.
         device: where the models go.
+        precision: of their weights.
         src: source language; None for that of a run's test sets. ``tgt`` likewise.
         beam_size: hypotheses that a search keeps; None for as many as in a run's own search.
         n_best: translations of each sentence, at most as many as the beam has hypotheses.
@@ -67,6 +68,7 @@ class ServeOptions:
     checkpoint: str | None
     trust: str | Sequence[str]
     device: str
+    precision: str
     src: str | None
     tgt: str | None
     beam_size: int | None
@@ -93,7 +95,7 @@ def load_runs(folders: Sequence[str], options: ServeOptions) -> list[ServedRun]:
 
 
 def _load_run(name: str, folder: Path, options: ServeOptions) -> ServedRun:
-    run = load(folder, options.checkpoint, options.device, options.trust)
+    run = load(folder, options.checkpoint, options.device, options.trust, precision=options.precision)
     translator = run.translator
     tested = translator.directions.tested
     direction = options.src or tested[0], options.tgt or tested[1]

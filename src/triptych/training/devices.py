@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 from omegaconf import DictConfig
 
 from triptych.errors import UserError
-from triptych.kernels.precision import has_bf16
 
 logger = logging.getLogger(__name__)
 
@@ -64,10 +63,3 @@ def device_of(config: DictConfig, devices: int | list[int] = 1) -> str:
     if wanted == "cpu" or not available:
         return "cpu"
     return f"cuda:{devices[0]}" if isinstance(devices, list) else "cuda"
-
-
-def explain_precision(precision: str, device: torch.device) -> list[str]:
-    """Return a sentence if the device computes slowly in a precision: a CPU without instructions for bfloat16."""
-    if device.type != "cpu" or not precision.startswith("bf16") or has_bf16():
-        return []
-    return [f"strategy.precision={precision} is slow here: this CPU has no instructions for bf16. 32-true is faster."]

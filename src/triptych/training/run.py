@@ -19,6 +19,7 @@ from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
 from triptych.files import error_names, remove_leftovers, replacing
 from triptych.kernels.cpu_memory import give_back_freed_memory, prepare_cpu_memory
+from triptych.kernels.precision import explain_precision
 from triptych.runs import warnings
 from triptych.runs.digests import with_digests
 from triptych.runs.folder import (
@@ -41,7 +42,7 @@ from triptych.training.build import (
 )
 from triptych.training.callbacks.keep_trunk import KeepTrunk
 from triptych.training.checks import check_checkpoints, check_lengths
-from triptych.training.devices import claimed_devices, device_of, explain_precision
+from triptych.training.devices import claimed_devices, device_of
 from triptych.training.distributed import is_rank_zero
 from triptych.training.finished import late_overrides, warn_of_late
 from triptych.training.fitting import fit_and_record
@@ -179,7 +180,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     _say(parts.report_of_text(), "data", "tokenizer")
     _say((found.sentence for found in warnings.of_text(parts.text)), "data", "tokenizer", level=logging.WARNING)
     _say(parts.report_of_model())
-    _say(explain_precision(config.strategy.precision, device), "strategy")
+    _say(explain_precision("strategy.precision", config.strategy.precision, device), "strategy")
     logger.info("run: %s", folder.path)
     status, trained_config = "failed", None
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from hydra.utils import instantiate
 
-from benchmarks.joeynmt import TIMES, JoeyNMT, renamed
+from benchmarks.joeynmt import JoeyNMT, renamed
 from benchmarks.ours import ARMS, COMMON
 from triptych.config.composition import compose_run
 from triptych.contract.vocabulary import Vocabulary
@@ -30,7 +30,8 @@ def test_every_weight_has_one_name() -> None:
 
 def test_a_text_that_was_translated_several_times_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir()
-    (tmp_path / "ours" / "out.test").write_text("un\n\ntrois\n" * TIMES)
+    (tmp_path / "ours" / "out.test").write_text("un\n\ntrois\n" * 3)
+    (tmp_path / "test.en").write_text("one\n\nthree\n")
     peer = JoeyNMT.__new__(JoeyNMT)  # without an environment of its own
-    peer.work = tmp_path
+    peer.work, peer.languages = tmp_path, ("en", "fr")
     assert peer.translations() == ["un", "", "trois"]
