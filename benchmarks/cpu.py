@@ -84,7 +84,7 @@ QUICK = Plan(
     decoding_turns=4,
     most_decoding_turns=4,
 )
-IN_BF16 = "bf16-true"
+IN_BF16 = "bf16"
 DECODING = Turn(untimed=0, least=1, seconds=0)
 """Half the test set; of JoeyNMT, a batch."""
 Readings = dict[str, list[Reading]]
@@ -131,7 +131,7 @@ class Bench:
         trained, peer, exported = load(runs[first], "last"), self.setting.joeynmt, self.setting.runs / "ctranslate2"
         run(module("triptych", "export", f"run={runs[first]}", "checkpoint=last", f"output={exported}"))
         text = str(peer.work / f"test.{peer.languages[0]}")
-        decoders = {arm: ("32-true", folder) for arm, folder in runs.items()}
+        decoders = {arm: ("full", folder) for arm, folder in runs.items()}
         if has_bf16():
             decoders[f"{first} {IN_BF16}"] = IN_BF16, runs[first]
         decoders["ctranslate2"] = "ctranslate2", exported

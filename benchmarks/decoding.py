@@ -1,6 +1,6 @@
 """Translate a text in turns, with beam size 4 and length penalty 0.6.
 
-    python -m benchmarks.decoding 32-true|bf16-true|ctranslate2 FOLDER TEXT
+    python -m benchmarks.decoding full|bf16|ctranslate2 FOLDER TEXT
 
 The decoder is ours in a precision, with the run of FOLDER, or CTranslate2 with an exported model. A step translates
 every second line of TEXT, a file: those that the step before left out. Nothing is printed but what the other side

@@ -163,9 +163,9 @@ def decoding(found: dict[str, Any]) -> list[str]:
 
 def _in_bf16(found: dict[str, Any]) -> list[str]:
     return [
-        "Half precision: with its weights in bf16 (`precision=bf16-true`), our Transformer has "
+        "Half precision: with its weights in bf16 (`precision=bf16`), our Transformer has "
         f"{found['bleu_in_bf16']:.2f} BLEU, and in fp32 {found['bleu']:.2f}; "
-        f"{found['same_translations']['bf16-true']:.1%} of the translations are the same.",
+        f"{found['same_translations']['bf16']:.1%} of the translations are the same.",
         "",
     ]
 

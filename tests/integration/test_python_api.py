@@ -86,23 +86,23 @@ def test_evaluate_takes_search_metrics_and_checkpoint(run: triptych.Run) -> None
 
 
 def test_a_run_in_bf16_translates_and_is_evaluated_apart(run: triptych.Run, tmp_path: Path) -> None:
-    rounded = triptych.load(run.folder, precision="bf16-true")
+    rounded = triptych.load(run.folder, precision="bf16")
     assert {parameter.dtype for parameter in rounded.model.parameters()} == {torch.bfloat16}
     assert {parameter.dtype for parameter in run.model.parameters()} == {torch.float32}
     found = triptych.evaluate(rounded, split="test")
-    assert found["checkpoint"] == f"{run.checkpoint}.bf16-true"
+    assert found["checkpoint"] == f"{run.checkpoint}.bf16"
     assert found["nats_per_word"] == pytest.approx(run.result["test"]["test"]["nats_per_word"], rel=0.01)
     assert found["nats_per_word"] != run.result["test"]["test"]["nats_per_word"]
-    assert triptych.evaluate(rounded, "precision=32-true", split="test")["checkpoint"] == run.checkpoint
-    kept = {path.name for path in (run.folder / "translations").glob("test.*bf16-true.beam*.txt")}
+    assert triptych.evaluate(rounded, "precision=full", split="test")["checkpoint"] == run.checkpoint
+    kept = {path.name for path in (run.folder / "translations").glob("test.*bf16.beam*.txt")}
     assert len(kept) == 4, "translations, sources, references and nats of the run in bf16, beside the others"
     (tmp_path / "a.en").write_text("The dog sleeps.\n", encoding="utf-8")
-    command = ("translate", f"run={run.folder}", "precision=bf16-true", f"input={tmp_path / 'a.en'}", "scores=true")
+    command = ("translate", f"run={run.folder}", "precision=bf16", f"input={tmp_path / 'a.en'}", "scores=true")
     score = float(triptych_command(*command, cwd=tmp_path).stdout.split("\t")[1])
     assert score == pytest.approx(rounded.translator.n_best(["The dog sleeps."])[0][0][1], abs=1e-4)
-    ensemble = triptych.load(run.folder, ensemble=run_copy(run, tmp_path), precision="bf16-true")
+    ensemble = triptych.load(run.folder, ensemble=run_copy(run, tmp_path), precision="bf16")
     assert {parameter.dtype for parameter in ensemble.translator.searched.parameters()} == {torch.bfloat16}
-    with pytest.raises(UserError, match="precision=16-mixed is unknown; choose one of 32-true, bf16-true"):
+    with pytest.raises(UserError, match="precision=16-mixed is unknown; choose one of full, bf16"):
         triptych.load(run.folder, precision="16-mixed")
 
 
@@ -113,9 +113,9 @@ def test_bf16_is_called_slow_where_it_is_emulated(
     monkeypatch.setattr(logging.getLogger("triptych"), "propagate", True)
     translators.warn_once.cache_clear()
     for _ in range(2):
-        triptych.load(run.folder, precision="bf16-true")
+        triptych.load(run.folder, precision="bf16")
     assert [message for message in caplog.messages if "bf16" in message] == [
-        "precision=bf16-true is slow here: this CPU has no instructions for bf16. 32-true is faster."
+        "precision=bf16 is slow here: this CPU has no instructions for bf16, and single precision is faster."
     ]
 
 

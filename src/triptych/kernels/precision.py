@@ -23,7 +23,7 @@ def explain_precision(key: str, precision: str, device: torch.device) -> list[st
     """Return a sentence if a device computes slowly in a precision: a CPU without instructions for bfloat16."""
     if device.type != "cpu" or not precision.startswith("bf16") or has_bf16():
         return []
-    return [f"{key}={precision} is slow here: this CPU has no instructions for bf16. 32-true is faster."]
+    return [f"{key}={precision} is slow here: this CPU has no instructions for bf16, and single precision is faster."]
 
 
 def autocast_dtype(device: torch.device) -> torch.dtype | None:

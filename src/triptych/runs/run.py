@@ -34,7 +34,7 @@ from triptych.runs.folder import METRICS_REMEDY, RunFolder, read_metrics, read_r
 from triptych.runs.result_file import read_result
 from triptych.runs.scored_search import scored_search
 from triptych.runs.stored_config import data_to_read, read_config, vouched_for
-from triptych.runs.translators import PRECISIONS, SINGLE, build_translator, directions_of
+from triptych.runs.translators import FULL, PRECISIONS, build_translator, directions_of
 from triptych.stored import read_table
 
 AUTO = "auto"
@@ -53,7 +53,7 @@ class Run:
             checkpoint that its result.json scores.
         rerank: folders of further runs, with any tokenizers, that help to choose among the hypotheses of the search;
             likewise.
-        precision: of the weights: ``32-true`` or ``bf16-true`` (bfloat16, which is faster where the device has it).
+        precision: of the weights: ``full`` or ``bf16`` (bfloat16, which is faster where the device has it).
 
     Raises:
         UserError: the folder holds no run, or one that this version cannot load; a run is named twice; or a precision
@@ -69,7 +69,7 @@ class Run:
         trust: str | Sequence[str] | None = (),
         ensemble: Any = (),
         rerank: Any = (),
-        precision: str = SINGLE,
+        precision: str = FULL,
     ) -> None:
         require_one_of(PRECISIONS, "", precision=precision)
         self.trust, self.precision = trust, precision
@@ -99,7 +99,7 @@ class Run:
     @property
     def weights(self) -> str:
         """Which weights translate: checkpoint, precision unless it is single, names and a hash of further runs."""
-        precision = "" if self.precision == SINGLE else f".{self.precision}"
+        precision = "" if self.precision == FULL else f".{self.precision}"
         return self.checkpoint + precision + _named("+", self.others) + _named("~", self.rerankers)
 
     @property
@@ -301,7 +301,7 @@ def run_of(config: DictConfig, folder: str | None = None) -> Run:
     """
     device = config.device if "device" in config else "cpu"
     further = config.get("ensemble", ()), config.get("rerank", ())
-    return Run(folder or config.run, config.checkpoint, device, config.trust, *further, config.get("precision", SINGLE))
+    return Run(folder or config.run, config.checkpoint, device, config.trust, *further, config.get("precision", FULL))
 
 
 @checked
@@ -312,7 +312,7 @@ def load(
     trust: str | Sequence[str] | None = (),
     ensemble: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     rerank: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    precision: str = SINGLE,
+    precision: str = FULL,
 ) -> Run:
     """Load a run and its model.
 

@@ -21,9 +21,9 @@ from triptych.runs import checkpoints
 
 logger = logging.getLogger(__name__)
 
-PRECISIONS = {"32-true": torch.float32, "bf16-true": torch.bfloat16}
-"""Types of the weights that translate, by the names that Lightning has for them."""
-SINGLE = "32-true"
+PRECISIONS = {"full": torch.float32, "bf16": torch.bfloat16}
+"""Types of the weights that translate, by their names on the command line."""
+FULL = "full"
 
 
 def build_translator(
@@ -32,7 +32,7 @@ def build_translator(
     checkpoint: Path,
     search: DictConfig,
     device: str,
-    precision: str = SINGLE,
+    precision: str = FULL,
 ) -> Translator:
     """Build the model of a configuration with the weights of a checkpoint.
 

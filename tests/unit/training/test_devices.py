@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from triptych.training.devices import claimed_devices, explain_precision
+from triptych.training.devices import claimed_devices
 
 
 @pytest.fixture
@@ -46,12 +46,3 @@ def test_a_run_waits_for_a_free_one(monkeypatch: pytest.MonkeyPatch, caplog: pyt
 def test_where_there_is_nothing_to_choose(accelerator: str, devices: int) -> None:
     with claimed_devices(accelerator, devices) as found:
         assert found == devices
-
-
-def test_bf16_is_called_slow_on_a_cpu_that_emulates_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu, gpu = torch.device("cpu"), torch.device("cuda")
-    monkeypatch.setattr("triptych.training.devices.has_bf16", lambda: False)
-    assert "no instructions for bf16" in explain_precision("bf16-mixed", cpu)[0]
-    assert explain_precision("32-true", cpu) == explain_precision("bf16-mixed", gpu) == []
-    monkeypatch.setattr("triptych.training.devices.has_bf16", lambda: True)
-    assert explain_precision("bf16-mixed", cpu) == []
