@@ -6,6 +6,7 @@ import statistics
 from typing import Any
 
 from benchmarks.ratios import SETTLED, Readings, median, ratio_of
+from benchmarks.setting import named
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -194,7 +195,7 @@ def profile(found: dict[str, Any]) -> list[str]:
 def described(machine: dict[str, Any]) -> str:
     """Return a line on a machine and its libraries."""
     versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
-    return f"{machine['processor']}, {machine['device']}, {machine['capability']}; {versions}"
+    return f"{named(machine)}, {machine['device']}, {machine['capability']}; {versions}"
 
 
 def page(found: dict[str, Any]) -> str:

@@ -84,7 +84,7 @@ def rates_on_a_cpu() -> list[str]:
     rows = []
     for path in sorted(RESULTS.glob("cpu_*.json")):
         found: dict[str, Any] = json.loads(path.read_text())
-        processor = found["machine"]["capability"]
+        processor = ", ".join(found["machine"][key] for key in ("capability", "generation") if key in found["machine"])
         for name, share in shares_of_peak(found).items():
             rows.append([processor, *_compared(name, UTILISATION, share, 0.01, 0)])
     return [

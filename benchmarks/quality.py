@@ -5,8 +5,9 @@
 Both programs train models of equal size on Multi30k, English to French, with the same pieces, optimizer, schedule,
 dropout, loss and target tokens an update; ours in the precision that is faster here, JoeyNMT in fp32. BLEU is that of
 greedy translations of the validation set (13a, cased). JoeyNMT trains once, to 40; ours twice before it and once after,
-the last time to 45. Nothing else may run on the machine. Writes benchmarks/results/quality.json and quality.md after
-each training; with the same code on the same machine, another call goes on there.
+the last time to 45. Nothing else may run on the machine. Writes the page of machines like this one, quality_….md, and
+its figures to benchmarks/results after each training; with the same code on the same machine, another call goes on
+there.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 from benchmarks import ours
 from benchmarks.paced import Turn
 from benchmarks.page import table
-from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name, use_all_cores
+from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, named, page_name, use_all_cores
 from benchmarks.training_clock import MARK
 from triptych.files import replacing
 from triptych.runs.folder import write_json
@@ -105,7 +106,7 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# Time to quality on a CPU",
         "",
-        f"{found['machine']['processor']}, {found['machine']['device']}, {found['machine']['capability']}; torch "
+        f"{named(found['machine'])}, {found['machine']['device']}, {found['machine']['capability']}; torch "
         f"{found['machine']['versions']['torch']}.",
         "",
         "Seconds of training until the greedy translations of Multi30k's validation set, English to French, pass a "
@@ -151,7 +152,8 @@ def main() -> None:
         parser.error(f"--arms has {', '.join(unknown)}; there are {', '.join(PEERS)}")
     use_all_cores()
     setting = Setting(arguments.work.resolve(), arguments.data)
-    here, stored = machine(), RESULTS / "quality.json"
+    here = machine()
+    stored = RESULTS / f"{page_name(here).replace('cpu', 'quality', 1)}.json"
     before = json.loads(stored.read_text()) if stored.exists() else {}
     # Arms of another machine or of other code do not stand in one table.
     found = before if before.get("machine") == here else {"machine": here, "arms": {}}
@@ -162,7 +164,7 @@ def main() -> None:
             curve = train(setting, arm, measured["precision"], turn)
             measured["trainings"].append({"program": TURNS[turn][0], "curve": curve})
             write_json(stored, found)
-            with replacing(RESULTS / "quality.md") as beside:
+            with replacing(stored.with_suffix(".md")) as beside:
                 beside.write_text(page(found), encoding="utf-8")
     print(page(found))
 

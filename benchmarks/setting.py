@@ -14,7 +14,7 @@ import torch
 from hydra.utils import instantiate
 
 from benchmarks import joeynmt, ours
-from triptych.accounting.peaks import device_name, processor_name
+from triptych.accounting.peaks import CPU_INFO, device_name, processor_name
 from triptych.accounting.threads import THREADS, available_cores
 from triptych.config.composition import compose_run
 from triptych.data.corpus import Corpus
@@ -90,11 +90,29 @@ def machine() -> dict[str, Any]:
     return {
         "device": device_name("cpu"),
         "processor": processor_name() or platform.processor(),
+        **_generation(),
         "capability": torch.backends.cpu.get_cpu_capability() + (" with bf16" if has_bf16() else ""),
         "versions": versions() | {"ctranslate2": version("ctranslate2")},
     }
 
 
+def _generation() -> dict[str, str]:
+    """Return ``generation``, such as ``family 26 model 2``, where the system has it.
+
+    A virtual machine may hide the processor's full name, and generations with the same instructions differ in speed.
+    """
+    lines = CPU_INFO.read_text(encoding="utf-8").splitlines() if CPU_INFO.exists() else []
+    values = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    if "cpu family" not in values:
+        return {}
+    return {"generation": f"family {values['cpu family']} model {values['model']}"}
+
+
 def page_name(here: dict[str, Any]) -> str:
-    """Return the name of the page of such machines, such as ``cpu_avx512_with_bf16``."""
-    return "_".join(["cpu", *here["capability"].lower().split()])
+    """Return the name of the page of such machines, such as ``cpu_avx512_with_bf16_family_26_model_2``."""
+    return "_".join(["cpu", *here["capability"].lower().split(), *here.get("generation", "").split()])
+
+
+def named(here: dict[str, Any]) -> str:
+    """Return the processor of a page, and its generation where it was stored."""
+    return ", ".join([here["processor"], *([here["generation"]] if "generation" in here else [])])

@@ -54,3 +54,4 @@ def test_training_has_medians_flops_and_ratios() -> None:
 def test_machines_with_other_instructions_have_pages_of_their_own() -> None:
     assert page_name(MACHINE) == "cpu_avx512_with_bf16"
     assert page_name({"capability": "AVX2"}) == "cpu_avx2"
+    assert page_name(MACHINE | {"generation": "family 26 model 2"}) == "cpu_avx512_with_bf16_family_26_model_2"
