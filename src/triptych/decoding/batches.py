@@ -17,7 +17,7 @@ from triptych.decoding.beams import Beams
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Candidates, OnStep, evaluation_mode
 from triptych.errors import UserError
-from triptych.kernels.packed_matmul import constant_weights
+from triptych.kernels.packed_linear import constant_weights
 from triptych.kernels.thread_map import thread_map, worker_count
 
 R = TypeVar("R")

@@ -21,7 +21,7 @@ from triptych.contract.vocabulary import BOS, EOS, PAD
 from triptych.decoding.beams import Beams, Hypothesis
 from triptych.decoding.choices import EXACT, FIRST, TUNED
 from triptych.errors import UserError
-from triptych.kernels.packed_matmul import constant_weights
+from triptych.kernels.packed_linear import constant_weights
 from triptych.kernels.topk import topk
 from triptych.ranges import LARGEST_BEAM, Beam, Factor, Length
 

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from triptych.contract.decoder_state import DecoderState
 from triptych.kernels import dropout as kernel
+from triptych.kernels.packed_linear import Linear
 from triptych.layers.ablation import mask_heads
 from triptych.layers.initialization import init_linear
 from triptych.layers.kv_cache import KVCache
@@ -112,9 +113,9 @@ class MultiHeadAttention(RecordableAttention):
         self.d_model, self.memory_size = config.d_model, memory_size
         self.num_heads, self.d_k, self.d_v = heads, d_k, d_v
         self.dropout = config.attention_dropout
-        self.query = nn.Linear(config.d_model, heads * d_k, bias=config.bias)  # W^Q
-        self.key_value = nn.Linear(memory_size, heads * (d_k + d_v), bias=config.bias)  # W^K, W^V
-        self.output = nn.Linear(heads * d_v, config.d_model, bias=config.bias)  # W^O
+        self.query = Linear(config.d_model, heads * d_k, bias=config.bias)  # W^Q
+        self.key_value = Linear(memory_size, heads * (d_k + d_v), bias=config.bias)  # W^K, W^V
+        self.output = Linear(heads * d_v, config.d_model, bias=config.bias)  # W^O
         init_linear(self.query)
         init_linear(self.key_value, heads * d_k, heads * d_v)
         init_linear(self.output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from triptych.kernels.dropout import Dropout
+from triptych.kernels.packed_linear import Linear
 from triptych.layers.attention import CrossAttention, ProjectedMemory, SelfAttention
 from triptych.layers.encoder_decoder import Memory
 from triptych.layers.initialization import init_linear
@@ -24,9 +25,9 @@ class FeedForward(nn.Module):
         self.gated = config.activation == "swiglu"
         self.activation = ACTIVATIONS[config.activation]
         # W_1, and W_3 below it if gated
-        self.up = nn.Linear(config.d_model, config.d_ff * (2 if self.gated else 1), bias=config.bias)
+        self.up = Linear(config.d_model, config.d_ff * (2 if self.gated else 1), bias=config.bias)
         self.dropout = Dropout(config.activation_dropout)
-        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.bias)  # W_2
+        self.down = Linear(config.d_ff, config.d_model, bias=config.bias)  # W_2
         init_linear(self.up, *[config.d_ff] * (2 if self.gated else 1))
         init_linear(self.down)
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from triptych.contract.flat_config import flat_config
 from triptych.errors import UserError, require_at_least, require_one_of, require_probability
 from triptych.kernels.dropout import Dropout
+from triptych.kernels.packed_linear import Linear
 from triptych.layers.encoder_decoder import Encoder, Memory
 from triptych.layers.positions import Positions
 from triptych.layers.sequence_layout import SequenceLayout
@@ -61,7 +62,7 @@ def linear(inputs: int, outputs: int, *, dropout: float = 0.0, gain: float = 1.0
     Weights are drawn from N(0, sqrt(gain * p / n)): n inputs, each of which dropout keeps with probability p. The bias
     is zero.
     """
-    layer = nn.Linear(inputs, outputs)
+    layer = Linear(inputs, outputs)
     nn.init.normal_(layer.weight, std=math.sqrt(gain * (1 - dropout) / inputs))
     nn.init.zeros_(layer.bias)
     return layer

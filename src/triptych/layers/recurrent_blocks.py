@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from triptych.errors import require_at_least, require_one_of, require_probability
 from triptych.kernels.dropout import Dropout
 from triptych.kernels.lstm import Sentences
+from triptych.kernels.packed_linear import Linear
 from triptych.layers.attention import CrossAttention, ProjectedMemory
 from triptych.layers.blocks import FeedForward
 from triptych.layers.encoder_decoder import RecurrentState
@@ -83,7 +84,7 @@ class RecurrentBlock(nn.Module):
         self.recurrent = RecurrentLayer(
             cell=config.cell, input_size=size, hidden_size=config.hidden_size, bidirectional=bidirectional
         )
-        self.output = nn.Linear(self.recurrent.output_size, size, bias=config.bias)  # W_o
+        self.output = Linear(self.recurrent.output_size, size, bias=config.bias)  # W_o
         init_linear(self.output)
         self.recurrent_norm = norm(size)
         self.feed_forward = FeedForward(config) if config.feed_forward else None

@@ -19,6 +19,7 @@ from triptych.contract.flat_config import flat_config
 from triptych.contract.gpu_shares import GpuShares
 from triptych.kernels.in_place import biased_tanh
 from triptych.kernels.loop_matmul import loop_products, loop_products_reference, matmul
+from triptych.kernels.packed_linear import Linear
 from triptych.kernels.precision import cast_once
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory, RecurrentState
 from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder, Weights, init_gates
@@ -124,7 +125,7 @@ class RecurrentDecoder(RecurrentStack, Decoder):
         if score is None:
             return 0
         if SCORES[score].needs_equal_sizes and memory_size != self.hidden_size:
-            self.memory_projection = nn.Linear(memory_size, self.hidden_size, bias=False)
+            self.memory_projection = Linear(memory_size, self.hidden_size, bias=False)
             memory_size = self.hidden_size
         self.attention = RNNAttention(score=score, query_size=self.hidden_size, memory_size=memory_size)
         return memory_size

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from triptych.errors import UserError, require_one_of
 from triptych.kernels.in_place import tanh_of_sum
 from triptych.kernels.loop_matmul import matmul
+from triptych.kernels.packed_linear import Linear
 from triptych.layers.ablation import mask_heads
 from triptych.layers.recording import RecordableAttention
 
@@ -85,7 +86,7 @@ class Additive(Score):
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
-        self.key = nn.Linear(memory_size, query_size, bias=self.bias)  # U
+        self.key = Linear(memory_size, query_size, bias=self.bias)  # U
         self.query = nn.Linear(query_size, query_size, bias=False)  # W
         self.energy = nn.Linear(query_size, 1, bias=False)  # v
 
@@ -122,7 +123,7 @@ class General(Score):
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__(query_size, memory_size)
-        self.key = nn.Linear(memory_size, query_size, bias=False)  # W
+        self.key = Linear(memory_size, query_size, bias=False)  # W
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return matmul(query, keys.transpose(1, 2))

@@ -11,7 +11,7 @@ from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.model import AttentionMap, TranslationModel
-from triptych.kernels.packed_matmul import packed_matmul
+from triptych.kernels.packed_linear import packed_linear
 from triptych.layers.embedding import TiedEmbeddings
 from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
 from triptych.layers.recording import record_attention
@@ -76,7 +76,7 @@ class EncoderDecoder(TranslationModel):
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         hidden, state = self.decoder.step(self.embeddings.embed_next(tokens), state)
-        return packed_matmul(hidden, self.embeddings.output_weight), state
+        return packed_linear(hidden, self.embeddings.output_weight), state
 
     def stacked_layers(self) -> list[nn.Module]:
         return [*self.encoder.stacked_layers(), *self.decoder.stacked_layers()]

@@ -34,7 +34,7 @@ from triptych.contract.gpu_shares import GpuShares
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.contract.vocabulary import BOS, EOS, PAD, Vocabulary
 from triptych.errors import UserError, require_at_least, require_one_of
-from triptych.kernels.packed_matmul import packed_matmul
+from triptych.kernels.packed_linear import packed_linear
 from triptych.kernels.rows import gather_rows
 from triptych.layers.embedding import TiedEmbeddings
 from triptych.layers.kv_cache import KVCache
@@ -199,7 +199,7 @@ class LM4MT(TranslationModel):
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         hidden, state = self.decoder.step(self.embeddings.embed_next(self._with_target_tag(tokens)), state)
-        return packed_matmul(hidden, self.embeddings.output_weight), state
+        return packed_linear(hidden, self.embeddings.output_weight), state
 
     def stacked_layers(self) -> list[nn.Module]:
         return self.decoder.stacked_layers()

@@ -27,7 +27,7 @@ from triptych.kernels import (
     loop_matmul,
     lstm,
     matmul,
-    packed_matmul,
+    packed_linear,
     precision,
     rows,
     thread_map,
@@ -100,21 +100,37 @@ def packings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_products_with_a_packed_weight(packings: list[int]) -> None:
     weight = nn.Parameter(torch.randn(300, 48))
-    with torch.inference_mode(), packed_matmul.constant_weights():
+    with torch.inference_mode(), packed_linear.constant_weights():
         for count in (4, 200, 64, 3, 500):
             x = torch.randn(count, 48)
-            with packed_matmul.constant_weights():
-                found = packed_matmul.packed_matmul(x, weight)
-            torch.testing.assert_close(found, packed_matmul.packed_matmul_reference(x, weight))
+            with packed_linear.constant_weights():
+                found = packed_linear.packed_linear(x, weight)
+            torch.testing.assert_close(found, packed_linear.packed_linear_reference(x, weight))
     assert packings == ([200] if torch.backends.mkldnn.is_available() else [])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear_layers_of_a_search_are_packed_once(packings: list[int], bias: bool) -> None:
+    layer, plain = packed_linear.Linear(48, 300, bias=bias), nn.Linear(48, 300, bias=bias)
+    plain.load_state_dict(layer.state_dict())
+    with packed_linear.constant_weights():
+        layer(torch.randn(100, 48)).sum().backward()
+        with torch.no_grad():
+            for shape in ((30, 48), (5, 20, 48), (2, 3, 48)):
+                x = torch.randn(shape)
+                torch.testing.assert_close(layer(x), plain(x))
+            with torch.autocast("cpu", torch.bfloat16):
+                assert layer(x).dtype == torch.bfloat16
+            torch.testing.assert_close(layer.double()(x.double()), plain.double()(x.double()))
+    assert packings == ([100] if torch.backends.mkldnn.is_available() else [])
 
 
 def test_a_weight_may_change_between_searches() -> None:
     weight, x = nn.Parameter(torch.randn(300, 48)), torch.randn(100, 48)
     for _ in range(2):
-        with torch.inference_mode(), packed_matmul.constant_weights():
-            found = packed_matmul.packed_matmul(x, weight)
-            torch.testing.assert_close(found, packed_matmul.packed_matmul_reference(x, weight))
+        with torch.inference_mode(), packed_linear.constant_weights():
+            found = packed_linear.packed_linear(x, weight)
+            torch.testing.assert_close(found, packed_linear.packed_linear_reference(x, weight))
         weight.data.mul_(2)
 
 
