@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from benchmarks.ratios import SETTLED, Readings, median, ratio_of
-from benchmarks.setting import named
+from benchmarks.setting import IN_BF16, processor_of
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -134,8 +134,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
         "## Decoding",
         "",
         f"Setting: {found['sentences']:,} sentences, beam size {found['beam_size']}, length penalty "
-        f"{found['length_penalty']}, fp32 unless named. Ours with `search.stop={found['stop']}`, CTranslate2's own "
-        "rule.",
+        f"{found['length_penalty']}, fp32{' unless named' if 'bleu_in_bf16' in found else ''}. Ours with "
+        f"`search.stop={found['stop']}`, CTranslate2's own rule.",
         "",
         f"Models: ours, after {found['updates']} updates of at most 1,024 padded tokens. Translations of the "
         f"Transformer have {found['bleu']:.1f} BLEU and {found['words']:.1f} words on average; the length limit ended "
@@ -164,9 +164,8 @@ def decoding(found: dict[str, Any]) -> list[str]:
 
 def _in_bf16(found: dict[str, Any]) -> list[str]:
     return [
-        "Half precision: with its weights in bf16 (`precision=bf16`), our Transformer has "
-        f"{found['bleu_in_bf16']:.2f} BLEU, and in fp32 {found['bleu']:.2f}; "
-        f"{found['same_translations']['bf16']:.1%} of the translations are the same.",
+        f"With weights in bf16 (`precision={IN_BF16}`), our Transformer has {found['bleu_in_bf16']:.2f} BLEU, and in "
+        f"fp32 {found['bleu']:.2f}; {found['same_translations'][IN_BF16]:.1%} of the translations are the same.",
         "",
     ]
 
@@ -195,7 +194,7 @@ def profile(found: dict[str, Any]) -> list[str]:
 def described(machine: dict[str, Any]) -> str:
     """Return a line on a machine and its libraries."""
     versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "ctranslate2"))
-    return f"{named(machine)}, {machine['device']}, {machine['capability']}; {versions}"
+    return f"{processor_of(machine)}, {machine['device']}, {machine['capability']}; {versions}"
 
 
 def page(found: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks import ours
 from benchmarks.paced import Turn
 from benchmarks.page import table
-from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, named, page_name, use_all_cores
+from benchmarks.setting import PEERS, PRECISIONS, RESULTS, Setting, machine, page_name, processor_of, use_all_cores
 from benchmarks.training_clock import MARK
 from triptych.files import replacing
 from triptych.runs.folder import write_json
@@ -106,7 +106,7 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# Time to quality on a CPU",
         "",
-        f"{named(found['machine'])}, {found['machine']['device']}, {found['machine']['capability']}; torch "
+        f"{processor_of(found['machine'])}, {found['machine']['device']}, {found['machine']['capability']}; torch "
         f"{found['machine']['versions']['torch']}.",
         "",
         "Seconds of training until the greedy translations of Multi30k's validation set, English to French, pass a "

@@ -33,6 +33,8 @@ PEERS: dict[str, dict[str, Any]] = {
 """JoeyNMT's models that are as large as the arms of these names."""
 PRECISIONS = ("32-true", "bf16-mixed") if has_bf16() else ("32-true",)
 """Without instructions for bf16, a CPU takes several times as long with it."""
+IN_BF16 = "bf16"
+"""Precision of the weights that translate."""
 TEST = "test_2016_flickr"
 JOEYNMT_BATCH = joeynmt.TESTING["batch_size"]
 
@@ -113,6 +115,6 @@ def page_name(here: dict[str, Any]) -> str:
     return "_".join(["cpu", *here["capability"].lower().split(), *here.get("generation", "").split()])
 
 
-def named(here: dict[str, Any]) -> str:
+def processor_of(here: dict[str, Any]) -> str:
     """Return the processor of a page, and its generation where it was stored."""
     return ", ".join([here["processor"], *([here["generation"]] if "generation" in here else [])])

@@ -213,7 +213,7 @@ def _configured(
         of_run = [
             f"checkpoint={run.checkpoint}",
             f"device={run.device}",
-            *([f"precision={run.precision}"] if command == "evaluate" else []),
+            f"precision={run.precision}",
             f"trust=[{','.join(map(in_quotes, run.trusted))}]",
         ]
         if command == "evaluate":

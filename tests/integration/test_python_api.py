@@ -99,7 +99,15 @@ def test_a_run_in_bf16_translates_and_is_evaluated_apart(run: triptych.Run, tmp_
     (tmp_path / "a.en").write_text("The dog sleeps.\n", encoding="utf-8")
     command = ("translate", f"run={run.folder}", "precision=bf16", f"input={tmp_path / 'a.en'}", "scores=true")
     score = float(triptych_command(*command, cwd=tmp_path).stdout.split("\t")[1])
-    assert score == pytest.approx(rounded.translator.n_best(["The dog sleeps."])[0][0][1], abs=1e-4)
+    in_bf16, full = (one.translator.n_best(["The dog sleeps."])[0][0][1] for one in (rounded, run))
+    assert abs(score - in_bf16) < abs(score - full), "the command has rounded too"
+    maps = triptych.load("demo:transformer", precision="bf16").attention("The dog sleeps.")
+    assert all(one.weights.numpy().dtype == "float32" for one in maps)
+    files, text = {"input": tmp_path / "a.en", "reference": tmp_path / "a.en"}, ["The dog sleeps."]
+    last = triptych.load(run.folder, "last", precision="bf16").score(text, text)
+    assert triptych.score(rounded, "checkpoint=last", **files)["log_probabilities"] == pytest.approx(last, abs=1e-4)
+    full = triptych.load(run.folder, "last").score(text, text)
+    assert full != pytest.approx(last, abs=1e-3)
     ensemble = triptych.load(run.folder, ensemble=run_copy(run, tmp_path), precision="bf16")
     assert {parameter.dtype for parameter in ensemble.translator.searched.parameters()} == {torch.bfloat16}
     with pytest.raises(UserError, match="precision=16-mixed is unknown; choose one of full, bf16"):
@@ -109,12 +117,12 @@ def test_a_run_in_bf16_translates_and_is_evaluated_apart(run: triptych.Run, tmp_
 def test_bf16_is_called_slow_where_it_is_emulated(
     run: triptych.Run, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("triptych.kernels.precision.has_bf16", lambda: False)
+    monkeypatch.setattr("triptych.accounting.devices.has_bf16", lambda: False)
     monkeypatch.setattr(logging.getLogger("triptych"), "propagate", True)
-    translators.warn_once.cache_clear()
+    translators.warn_if_slow.cache_clear()
     triptych.load(run.folder, precision="bf16")
     assert {*caplog.messages} == {
-        "precision=bf16 is slow here: this CPU has no instructions for bf16, and single precision is faster."
+        "precision=bf16 is slow here: this CPU has no instructions for bf16. precision=full is faster."
     }
     caplog.clear()
     triptych.load(run.folder, precision="bf16")

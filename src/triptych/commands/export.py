@@ -15,10 +15,9 @@ def main(arguments: list[str]) -> int:
 
 def _export(config: DictConfig) -> None:
     from triptych.export.run import export_run  # imported late: --help and mistakes do not wait for it
-    from triptych.runs.run import Run
+    from triptych.runs.run import run_of
 
-    run = Run(config.run, config.checkpoint, trust=config.trust)  # in full precision, whatever is written
-    found, folder = export_run(run, config.format, config.precision, config.output)
+    found, folder = export_run(run_of(config), config.format, config.precision, config.output)
     print_fitted(f"{found.same} of {found.sentences} validation sentences have the same translation {found.search}")
     rounded = "" if config.precision == "full" else f", since {config.precision} rounds the weights"
     print_fitted(f"log-probabilities of whole translations differ by at most {found.difference:.1e} nats{rounded}")

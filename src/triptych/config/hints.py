@@ -90,6 +90,7 @@ ON_RUNS: dict[str, str] = {
     **dict.fromkeys(
         ("batch_size", "bs", "batch"), "did you mean search_tokens? It counts padded tokens, not sentences."
     ),
+    **dict.fromkeys(("fp16", "bf16", "amp", "half", "dtype"), "did you mean precision? It is full or bf16."),
 }
 """What to do instead in commands on a trained run."""
 IN_TRAINING: dict[str, str] = {

@@ -167,11 +167,13 @@ class ModelOptions(RunOptions):
 
     Attributes:
         device: where the model runs: ``cpu``, ``cuda``, ``cuda:1`` …; ``auto`` for a GPU if there is one, else the CPU.
+        precision: of the model's weights: ``full`` (float32) or ``bf16``.
         src: source language of the text; None for that of the run's test sets.
         tgt: target language, likewise.
     """
 
     device: str = MISSING
+    precision: str = MISSING
     src: str | None = MISSING
     tgt: str | None = MISSING
 
@@ -183,7 +185,6 @@ class Translate(ModelOptions):
     run: str = MISSING
     ensemble: Any = MISSING
     rerank: Any = MISSING
-    precision: str = MISSING
     input: str | None = MISSING
     output: str | None = MISSING
     search_tokens: Amount = MISSING
@@ -205,7 +206,6 @@ class Attend(ModelOptions):
 class Serve(ModelOptions):
     """conf/serve.yaml."""
 
-    precision: str = MISSING
     host: str = MISSING
     port: int = MISSING
     beam_size: int | None = MISSING
@@ -222,7 +222,6 @@ class Evaluate(ModelOptions):
     run: str | None = MISSING
     ensemble: Any = MISSING
     rerank: Any = MISSING
-    precision: str = MISSING
     split: str | None = MISSING
     input: str | None = MISSING
     reference: str | None = MISSING

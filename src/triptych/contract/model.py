@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from triptych.contract.batch import Batch, Prediction
@@ -36,6 +37,10 @@ class AttentionMap:
     key_ids: Tensor
     query_side: str
     key_side: str
+
+    def in_single_precision(self) -> AttentionMap:
+        """Return the map with weights in single precision at least: NumPy has no bfloat16."""
+        return replace(self, weights=self.weights.to(torch.promote_types(self.weights.dtype, torch.float32)))
 
 
 class TranslationModel(LayeredModule, SearchableModel, ABC):

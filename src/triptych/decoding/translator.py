@@ -254,7 +254,8 @@ class Translator:
             return []
         batch = Batch.from_ids(sources, targets, tags=[self.tags(direction)] * len(sources)).to(self.device)
         with torch.no_grad(), evaluation_mode(self.model):
-            return self.model.attention_maps(batch)
+            maps = self.model.attention_maps(batch)
+        return [one.in_single_precision() for one in maps]
 
     def pair_ids(
         self,

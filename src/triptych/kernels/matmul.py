@@ -27,8 +27,9 @@ def products_reference(device: torch.device) -> Iterator[None]:
 def fast_products(device: torch.device) -> Iterator[None]:
     """Compute products by oneDNN where that pays: on AMD's processors with AVX-512 it has twice MKL's rate.
 
-    oneDNN builds a kernel for every size that it meets. That pays in training and not in decoding, whose sizes are many
-    and small. Not to be used around ``torch.compile``, which reads the precision of products by PyTorch's older names.
+    oneDNN builds a kernel for every size that it meets. That pays in training. In decoding, sizes are many and small,
+    and it pays with packed weights alone (``packed_linear``). Not to be used around ``torch.compile``, which reads the
+    precision of products by PyTorch's older names.
 
     Args:
         device: where the products are computed; nothing changes except on a CPU.

@@ -1,4 +1,4 @@
-"""Linear layers whose weights stay the same for many calls, as those of a search do."""
+"""Linear layers whose weights stay the same for many calls, such as those of a search."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _packed: ContextVar[dict[Tensor, Tensor] | None] = ContextVar("packed", default=
 def constant_weights() -> Iterator[None]:
     """Let ``packed_linear`` keep copies of weights, laid out as oneDNN reads them. No weight may change inside.
 
-    Inside of another such block, the copies of that one are used. Threads that are given a copy of the context share
-    them.
+    Until the block ends, a weight then takes twice its memory. Inside of another such block, the copies of that one are
+    used. Threads that are given a copy of the context share them; those that start together may each pack a weight.
     """
     if _packed.get() is not None:
         yield
@@ -41,7 +41,7 @@ def packed_linear_reference(x: Tensor, weight: Tensor, bias: Tensor | None = Non
 
 
 def packed_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return x W^T + b, for x (…, D), W (V, D) and b (V,): (…, V). Inside of ``constant_weights`` W is packed once."""
+    """Return x W^T + b, for x (…, I), W (O, I) and b (O,): (…, O). Inside of ``constant_weights`` W is packed once."""
     packed = None if torch.compiler.is_compiling() else _packed.get()
     if packed is None or not _is_possible(x, weight):
         return packed_linear_reference(x, weight, bias)

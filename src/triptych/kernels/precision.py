@@ -19,13 +19,6 @@ def has_bf16() -> bool:
     return supported and (platform.machine() != "x86_64" or torch.cpu._is_avx512_bf16_supported())
 
 
-def explain_precision(key: str, precision: str, device: torch.device) -> list[str]:
-    """Return a sentence if a device computes slowly in a precision: a CPU without instructions for bfloat16."""
-    if device.type != "cpu" or not precision.startswith("bf16") or has_bf16():
-        return []
-    return [f"{key}={precision} is slow here: this CPU has no instructions for bf16, and single precision is faster."]
-
-
 def autocast_dtype(device: torch.device) -> torch.dtype | None:
     """Return the type that autocast casts to on a device; None if it is off. The ``meta`` device has no autocast."""
     enabled = device.type != "meta" and torch.is_autocast_enabled(device.type)

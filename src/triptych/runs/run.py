@@ -53,11 +53,11 @@ class Run:
             checkpoint that its result.json scores.
         rerank: folders of further runs, with any tokenizers, that help to choose among the hypotheses of the search;
             likewise.
-        precision: of the weights: ``full`` or ``bf16`` (bfloat16, which is faster where the device has it).
+        precision: of the weights: ``full`` (float32) or ``bf16`` (bfloat16).
 
     Raises:
-        UserError: the folder holds no run, or one that this version cannot load; a run is named twice; or a precision
-            that there is not.
+        UserError: the folder holds no run, or one that this version cannot load; a run is named twice; or an
+            unknown precision.
     """
 
     @checked
@@ -98,7 +98,7 @@ class Run:
 
     @property
     def weights(self) -> str:
-        """Which weights translate: checkpoint, precision unless it is single, names and a hash of further runs."""
+        """Which weights translate: the checkpoint, the precision unless it is full, and further runs with a hash."""
         precision = "" if self.precision == FULL else f".{self.precision}"
         return self.checkpoint + precision + _named("+", self.others) + _named("~", self.rerankers)
 
@@ -132,11 +132,10 @@ class Run:
         return [value for value in ([trust] if isinstance(trust, str) else trust) if not value.startswith("triptych.")]
 
     def is_that_of(self, config: DictConfig) -> bool:
-        """Whether the configuration of a command names this run, with the same weights, device and further runs."""
+        """Whether the configuration of a command names this run, with equal weights, device, trust and further runs."""
         further = [[str(one.folder) for one in runs] for runs in (self.others, self.rerankers)]
         named = [config.get(key, own) for key, own in zip(("ensemble", "rerank"), further, strict=True)]
-        precision = config.get("precision", self.precision)
-        wanted = (config.run, config.checkpoint, config.device, precision, config.trust, *named)
+        wanted = (config.run, config.checkpoint, config.device, config.precision, config.trust, *named)
         return wanted == (str(self.folder), self.checkpoint, self.device, self.precision, self.trusted, *further)
 
     @property
@@ -299,9 +298,9 @@ def run_of(config: DictConfig, folder: str | None = None) -> Run:
     Raises:
         UserError: as ``Run``.
     """
-    device = config.device if "device" in config else "cpu"
-    further = config.get("ensemble", ()), config.get("rerank", ())
-    return Run(folder or config.run, config.checkpoint, device, config.trust, *further, config.get("precision", FULL))
+    computing = {key: config[key] for key in ("device", "precision") if "device" in config}  # export only writes files
+    further = {key: config[key] for key in ("ensemble", "rerank") if key in config}
+    return Run(folder or config.run, config.checkpoint, trust=config.trust, **computing, **further)
 
 
 @checked

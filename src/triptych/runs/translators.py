@@ -10,13 +10,12 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from triptych.accounting.devices import on_device
+from triptych.accounting.devices import explain_precision, on_device
 from triptych.contract.model import TranslationModel
 from triptych.data.directions import Directions
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.translator import Translator
 from triptych.errors import UserError
-from triptych.kernels.precision import explain_precision
 from triptych.runs import checkpoints
 
 logger = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ def build_translator(
     model: TranslationModel = instantiate(config.model, vocabulary=tokenizer.vocabulary)
     checkpoints.load_weights(model, checkpoint)
     placed = on_device(model.eval().to(PRECISIONS[precision]), device)
-    warn_once(precision, next(placed.parameters()).device)
+    warn_if_slow(precision, next(placed.parameters()).device)
     return Translator(
         model=placed,
         tokenizer=tokenizer,
@@ -60,9 +59,9 @@ def build_translator(
 
 
 @functools.cache
-def warn_once(precision: str, device: torch.device) -> None:
+def warn_if_slow(precision: str, device: torch.device) -> None:
     """Warn of a precision that is slow on a device, once in a process that loads several runs."""
-    for sentence in explain_precision("precision", precision, device):
+    for sentence in explain_precision("precision", precision, device, FULL):
         logger.warning(sentence)
 
 

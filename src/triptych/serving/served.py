@@ -27,7 +27,7 @@ class ServedRun:
         n_best: translations that it has of each sentence.
         length_penalty: of its search.
         parameters: number of the model's parameters.
-        checkpoint: whose weights it has.
+        checkpoint: whose weights it has, with their precision unless it is full.
         attend: draws its attention over a sentence and a translation (``AttentionPages``), to be called by the
             worker; None for a model without attention.
     """
@@ -118,6 +118,6 @@ def _load_run(name: str, folder: Path, options: ServeOptions) -> ServedRun:
         n_best=search.n_best,
         length_penalty=float(search.length_penalty),
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
-        checkpoint=run.checkpoint,
+        checkpoint=run.weights,
         attend=attend if attend.has_attention() else None,
     )

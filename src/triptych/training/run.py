@@ -13,13 +13,13 @@ import lightning
 from omegaconf import DictConfig
 
 from triptych import kernels
+from triptych.accounting.devices import explain_precision
 from triptych.config.composition import RunConfig
 from triptych.config.run_values import run_values
 from triptych.evaluation.run import build_metrics, check_languages
 from triptych.evaluation.suites import check_suites
 from triptych.files import error_names, remove_leftovers, replacing
 from triptych.kernels.cpu_memory import give_back_freed_memory, prepare_cpu_memory
-from triptych.kernels.precision import explain_precision
 from triptych.runs import warnings
 from triptych.runs.digests import with_digests
 from triptych.runs.folder import (
@@ -180,7 +180,7 @@ def _train(plan: RunPlan, devices: int | list[int]) -> None:
     _say(parts.report_of_text(), "data", "tokenizer")
     _say((found.sentence for found in warnings.of_text(parts.text)), "data", "tokenizer", level=logging.WARNING)
     _say(parts.report_of_model())
-    _say(explain_precision("strategy.precision", config.strategy.precision, device), "strategy")
+    _say(explain_precision("strategy.precision", config.strategy.precision, device, "32-true"), "strategy")
     logger.info("run: %s", folder.path)
     status, trained_config = "failed", None
     try:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from triptych.accounting.devices import devices_here, on_device
+from triptych.accounting.devices import devices_here, explain_precision, on_device
 from triptych.errors import UserError
 
 
@@ -27,3 +27,16 @@ def test_a_shortage_of_memory_is_no_missing_device(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(model, "to", refuse)
     with pytest.raises(RuntimeError, match="out of memory"):
         on_device(model, "cpu")
+
+
+def test_bf16_is_called_slow_on_a_cpu_that_emulates_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    monkeypatch.setattr("triptych.accounting.devices.has_bf16", lambda: False)
+    assert "no instructions for bf16" in explain_precision("strategy.precision", "bf16-mixed", cpu, "32-true")[0]
+    assert (
+        explain_precision("strategy.precision", "32-true", cpu, "32-true")
+        == explain_precision("strategy.precision", "bf16-mixed", gpu, "32-true")
+        == []
+    )
+    monkeypatch.setattr("triptych.accounting.devices.has_bf16", lambda: True)
+    assert explain_precision("strategy.precision", "bf16-mixed", cpu, "32-true") == []

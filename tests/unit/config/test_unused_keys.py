@@ -13,7 +13,15 @@ INPUT = ["run=runs/x", "input=talk.en", "reference=talk.fr"]
 SUITES = ["run=runs/x", "split=suites"]
 SPLIT = ["run=runs/x", "split=validation"]
 
-OF_A_MODEL = ("search=greedy", "search.beam_size=8", "search_tokens=9", "checkpoint=last", "device=cpu", "src=en")
+OF_A_MODEL = (
+    "search=greedy",
+    "search.beam_size=8",
+    "search_tokens=9",
+    "checkpoint=last",
+    "device=cpu",
+    "precision=bf16",
+    "src=en",
+)
 
 
 @pytest.mark.parametrize(

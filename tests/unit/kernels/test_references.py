@@ -17,6 +17,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from triptych import kernels
 from triptych.contract.batch import Batch
+from triptych.decoding.batches import decode
+from triptych.decoding.search import Search
 from triptych.errors import UserError
 from triptych.kernels import (
     cpu_memory,
@@ -123,6 +125,37 @@ def test_linear_layers_of_a_search_are_packed_once(packings: list[int], bias: bo
                 assert layer(x).dtype == torch.bfloat16
             torch.testing.assert_close(layer.double()(x.double()), plain.double()(x.double()))
     assert packings == ([100] if torch.backends.mkldnn.is_available() else [])
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "lm4mt", "convs2s"])
+def test_a_search_packs_each_linear_layer(architecture: str, packings: list[int]) -> None:
+    model = build_model(f"model={architecture}").float()
+    sources = [[6 + (i * j) % 30 for j in range(1, 3 + i % 4)] for i in range(40)]
+    search = Search(
+        beam_size=2,
+        length_penalty=0.6,
+        max_length_ratio=1.0,
+        max_length_extra=2,
+        min_length=0,
+        stop="exact",
+        n_best=1,
+    )
+    with kernels.use("reference"):
+        expected = decode(model, sources, search, 10_000, "cpu")
+    assert not packings
+    threads = torch.get_num_threads()
+    for number in (1, 2):
+        torch.set_num_threads(number)
+        try:
+            found = decode(model, sources, search, 10_000, "cpu")
+        finally:
+            torch.set_num_threads(threads)
+        for [ours], [plain] in zip(found, expected, strict=True):
+            assert ours.tokens == plain.tokens
+            assert ours.log_probability == pytest.approx(plain.log_probability, abs=1e-4)
+        if number == 1 and torch.backends.mkldnn.is_available():
+            layers = sum(isinstance(layer, nn.Linear) for layer in model.modules())
+            assert len(packings) == layers + 1, "those of the model, and the projection to the vocabulary"
 
 
 def test_a_weight_may_change_between_searches() -> None:
