@@ -47,6 +47,8 @@ class Plan:
     """Arms that translate. JoeyNMT and CTranslate2 have the weights of the first one."""
     training: Turn
     """How long a turn of a training is."""
+    alone: Turn
+    """How long a turn of JoeyNMT is where it trains alone, as installed."""
     turns: int
     """How many turns a training has, at least."""
     most: int
@@ -68,6 +70,7 @@ WHOLE = Plan(
     trained=("transformer", "lm4mt", "rnn_luong", "rnn_bahdanau"),
     decoded=("transformer", "lm4mt"),
     training=Turn(UNTIMED, least=3, seconds=3),
+    alone=Turn(UNTIMED, least=10, seconds=15),
     turns=15,
     most=60,
     updates=300,
@@ -78,12 +81,14 @@ QUICK = Plan(
     trained=("transformer", "rnn_luong"),
     decoded=("transformer",),
     training=Turn(UNTIMED, least=1, seconds=1),
+    alone=Turn(UNTIMED, least=3, seconds=3),
     turns=6,
     most=6,
     updates=200,
     decoding_turns=4,
     most_decoding_turns=4,
 )
+TURNS_ALONE = 3
 DECODING = Turn(untimed=0, least=1, seconds=0)
 """Half the test set; of JoeyNMT, a batch."""
 Readings = dict[str, list[Reading]]
@@ -103,6 +108,7 @@ class Bench:
     def train(self, arm: str) -> dict[str, Any]:
         """Tokens a second of an arm in each precision, and of what it takes turns with."""
         arms = [arm] if arm in PEERS else [self.plan.trained[0], arm]
+        alone = {"alone": self._peer_alone(arm)} if arm in PEERS else {}
         with ExitStack() as stack:
             workers = {
                 f"{name} {precision}": stack.enter_context(self._training(arm, name, precision))
@@ -113,14 +119,20 @@ class Bench:
             models: dict[str, dict[str, float]] = {}
             compared = [(f"{arm} {precision}", f"{arms[0]} {precision}") for precision in PRECISIONS]
             if arm in PEERS:
-                name, joey = f"{arm} joeynmt", self.setting.joeynmt.train(arm, PEERS[arm], self.plan.training)
+                name, peer = f"{arm} joeynmt", self.setting.joeynmt
+                joey = peer.train(arm, PEERS[arm], self.plan.training, joeynmt.KEEP_MEMORY)
                 workers[name] = stack.enter_context(joey)
                 models[name] = {"parameters": joeynmt.parameters(joey.log)}
                 compared = [(name, other) for other in mine]
             narrow = settled(compared, "tgt_tokens")
             readings = take_turns(workers, self.plan.turns, self.plan.most, narrow)
             models |= {name: self._finish(arm, name, workers[name]) for name in mine}
-        return {"models": models, "readings": readings, **self.plan.training._asdict()}
+        return {"models": models, "readings": readings, **alone, **self.plan.training._asdict()}
+
+    def _peer_alone(self, arm: str) -> list[Reading]:
+        """Let JoeyNMT train as installed, while no other process waits."""
+        with self.setting.joeynmt.train(arm, PEERS[arm], self.plan.alone, {}) as worker:
+            return [worker.turn() for _ in range(TURNS_ALONE)]
 
     def decode(self) -> dict[str, Any]:
         """Sentences a second of the arms in fp32, and with the first one's weights of ours in bf16 and of the peers."""

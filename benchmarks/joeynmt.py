@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import venv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,9 @@ TRAINING: dict[str, Any] = {
     "keep_best_ckpts": 1,
     "num_workers": 0,
 }
+KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}
+"""Environment variables with which the C library keeps freed memory, as triptych has it by itself. Without them,
+JoeyNMT gives memory back at every step and takes it again, which takes longer still while other processes wait."""
 
 
 class JoeyNMT:
@@ -88,11 +91,15 @@ class JoeyNMT:
         (self.work / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in self.vocabulary))
         self.order = [pieces.index(piece) for piece in self.vocabulary]
 
-    def train(self, name: str, model: dict[str, Any], turn: Turn) -> Worker:
-        """Return a process that trains a model in turns, until its context ends."""
+    def train(self, name: str, model: dict[str, Any], turn: Turn, settings: Mapping[str, str]) -> Worker:
+        """Return a process that trains a model in turns, until its context ends.
+
+        Args:
+            settings: further environment variables, such as ``KEEP_MEMORY``.
+        """
         config = self._config(model, self.work / name)
         config["training"] |= {"updates": 10**6, "validation_freq": 1, "logging_freq": 1}
-        return self._in_turns("train", name, config, turn, "-t")
+        return self._in_turns("train", name, config, turn, settings, "-t")
 
     def train_until(
         self, name: str, model: dict[str, Any], goal: float, every: float
@@ -129,14 +136,16 @@ class JoeyNMT:
             times = -(-turns * TESTING["batch_size"] // len(lines))
             (self.work / f"repeated.{language}").write_text("".join(times * lines))
         config["data"] |= {"dev": str(self.work / "few"), "test": str(self.work / "repeated")}
-        return self._in_turns("test", "ours", config, turn, "-o", str(folder / "out"))
+        return self._in_turns("test", "ours", config, turn, KEEP_MEMORY, "-o", str(folder / "out"))
 
     def translations(self) -> list[str]:
         """Return the translation of each line of ``test``, when the process of ``translate`` has finished."""
         sentences = len((self.work / f"test.{self.languages[0]}").read_text().splitlines())
         return (self.work / "ours" / "out.test").read_text().splitlines()[:sentences]
 
-    def _in_turns(self, mode: str, name: str, config: dict[str, Any], turn: Turn, *options: str) -> Worker:
+    def _in_turns(
+        self, mode: str, name: str, config: dict[str, Any], turn: Turn, settings: Mapping[str, str], *options: str
+    ) -> Worker:
         command: list[str | Path] = [
             self.python,
             "-m",
@@ -145,7 +154,7 @@ class JoeyNMT:
             self._write(name, config),
             *options,
         ]
-        return Worker(command, turn, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        return Worker(command, turn, env=os.environ | settings | {"PYTHONPATH": str(ROOT)})
 
     def _write(self, name: str, config: dict[str, Any]) -> Path:
         path = self.work / f"{name}.yaml"
@@ -252,17 +261,26 @@ def transformer() -> dict[str, Any]:
 
 
 def rnn(attention: str, input_feeding: bool) -> dict[str, Any]:
-    """Return the config of an RNN of 2 + 2 LSTM layers of 256 units, with a bidirectional encoder."""
+    """Return the config of an RNN of 2 + 2 LSTM layers of 256 units, with a bidirectional encoder.
+
+    Embeddings and recurrent weights begin as ours do. By JoeyNMT's defaults, embeddings of such a small variance would
+    hardly move the gates.
+    """
     side = {
         "type": "recurrent",
         "rnn_type": "lstm",
         "num_layers": 2,
         "hidden_size": 256,
         "dropout": 0.1,
-        "embeddings": {"embedding_dim": 256, "dropout": 0.0},
+        "embeddings": {"embedding_dim": 256, "scale": True, "dropout": 0.0},
     }
     decoder = {"attention": attention, "init_hidden": "bridge", "input_feeding": input_feeding, "hidden_dropout": 0.1}
-    return {"encoder": {**side, "bidirectional": True}, "decoder": {**side, **decoder}}
+    return {
+        "encoder": {**side, "bidirectional": True},
+        "decoder": {**side, **decoder},
+        "init_rnn_orthogonal": True,
+        "lstm_forget_gate": 0.5,  # of two biases that are added up
+    }
 
 
 def parameters(log: Sequence[str]) -> int:

@@ -19,7 +19,7 @@ from benchmarks.paced import Pace, Turn, Worker
 from benchmarks.training_clock import TrainingClock
 from triptych.config.composition import compose_run
 from triptych.contract.batch import Batch
-from triptych.kernels.matmul import fast_products
+from triptych.kernels.fast_matmul import fast_products
 from triptych.training.build import build_parts
 
 COMMON = [

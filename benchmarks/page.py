@@ -22,16 +22,20 @@ def trainings(found: dict[str, Any]) -> dict[str, Any]:
 
 def training(found: dict[str, Any]) -> list[str]:
     measured, reached, peaks = trainings(found), flops_per_second(found), _peaks(found)
+    # Older measurements lack JoeyNMT as installed.
+    installed = ["JoeyNMT's target/s as installed", "ratio"] if any("alone" in one for one in measured.values()) else []
     rows = []
     for name, rate in reached.items():
         arm, precision = name.split()
-        part, peer, theirs = measured[arm], f"{arm} joeynmt", ["", "", ""]
+        part, peer = measured[arm], f"{arm} joeynmt"
+        theirs = [""] * (3 + len(installed))
         model, readings = part["models"][name], part["readings"]
         if peer in part["models"]:
             theirs = [
                 f"{part['models'][peer]['parameters'] / 1e6:.2f}M",
                 f"{median(readings, peer, 'tgt_tokens'):,.0f}",
                 str(ratio_of(readings, name, peer, "tgt_tokens")),
+                *(_as_installed(part, median(readings, name, "tgt_tokens")) if installed else []),
             ]
         ours = [
             f"{model['parameters'] / 1e6:.2f}M",
@@ -64,9 +68,26 @@ def training(found: dict[str, Any]) -> list[str]:
         f"within {SETTLED:.0%} of them, or when there had been enough. The peak rate is the best that any of these "
         f"processes measured for products of 1024 x 1024 matrices, {shown} GFLOP/s: the machine's speed varies.",
         "",
-        *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio"], rows),
+        *(_as_installed_is() if installed else []),
+        *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio", *installed], rows),
         *(_lm4mt(measured["lm4mt"]) if "lm4mt" in measured else []),
     ]
+
+
+def _as_installed_is() -> list[str]:
+    return [
+        "JoeyNMT's process keeps freed memory in these turns (`MALLOC_MMAP_MAX_=0`, `MALLOC_TRIM_THRESHOLD_`), as "
+        "triptych's does by itself. As installed, it gives memory back at every step and takes it again, which takes "
+        "longer still while other processes wait beside it. So its rate as installed is the median of a few turns in "
+        "which it trained alone; the last column divides the median of ours by it.",
+        "",
+    ]
+
+
+def _as_installed(part: dict[str, Any], ours: float) -> list[str]:
+    """Return JoeyNMT's rate where it trained alone, and how many times as fast ours is."""
+    theirs = statistics.median(reading["tgt_tokens"] for reading in part["alone"])
+    return [f"{theirs:,.0f}", f"{ours / theirs:.2f}"]
 
 
 def _batches(readings: Readings) -> list[str]:

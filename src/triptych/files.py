@@ -22,13 +22,18 @@ from triptych.errors import UserError
 RUN_FILE = "run.json"
 """The file that says what a run is, written when it starts. Folders of triptych 0.1 do not have it."""
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
-"""What a write says that fails because of its disk, and not because of its name."""
+"""Error numbers of writes that fail because of the disk, and not because of the path."""
 STREAMS = {"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}
 """Names of the streams that every process has, and their numbers."""
 RECENT_SECONDS = 60
 """Seconds in which a file that is being made need not be locked yet."""
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-"""What a file system says that keeps no locks, as NFS without its lock service."""
+"""Error numbers of file systems without locks, such as NFS without its lock service."""
+
+
+def file_stem(path: str) -> str:
+    """Return the name of a text's file without its ending."""
+    return Path(path.removesuffix(".gz")).stem
 
 
 def require_folder(path: Path, key: str = "") -> None:

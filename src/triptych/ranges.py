@@ -49,7 +49,7 @@ Seed = Annotated[int, Range(0, 2**32 - 1)]
 LARGEST_BEAM = 10_000
 Beam = Annotated[int, Range(1, LARGEST_BEAM)]
 Length = Annotated[int, Range(0, 100_000)]
-"""Amount of a translation."""
+"""Length of a translation, in tokens."""
 Factor = Annotated[float, Range(0, 100)]
 NonNegative = Annotated[float, Range(0, 1e30)]
 Positive = Annotated[float, Range(0, 1e30, above=True)]

@@ -58,6 +58,32 @@ def test_other_tokens_are_refused_unless_they_are_meant(tmp_path: Path, capsys: 
     assert "The arms saw different tokens, on purpose." in " ".join(capsys.readouterr().out.split())
 
 
+def test_seeds_of_two_versions_are_one_row(tmp_path: Path) -> None:
+    """The older one lacks keys whose values change nothing."""
+    older, later = (add_arm(tmp_path, seed - 1, "base", seed=seed) for seed in (1, 2))
+    for run, search in ((older, "beam_size: 4"), (later, "beam_size: 4, stop: exact, min_length: 0")):
+        config = run / "config.yaml"
+        config.write_text(f"{config.read_text()}search: {{{search}}}\n")
+    config.write_text(f"{config.read_text()}init: null\n")
+    (row,) = rows_of(tmp_path)
+    assert len(row.finished) == 2
+    config.write_text(config.read_text().replace("stop: exact", "stop: first"))
+    assert len(rows_of(tmp_path)) == 2
+
+
+def test_every_two_arms_are_compared(tmp_path: Path) -> None:
+    """A run that diverged has seen the beginning of both streams, which do not agree with each other."""
+    first = add_arm(tmp_path, 0, "base")
+    change(first, "data", "token_stream", to="a short stream")
+    change(first, "diverged", to=True)
+    add_arm(tmp_path, 1, "A1")
+    main([str(tmp_path)])
+    other = add_arm(tmp_path, 2, "B1")
+    change(other, "data", "token_stream", to="another stream")
+    with pytest.raises(UserError, match="A1 and B1 were not trained on the same tokens"):
+        main([str(tmp_path)])
+
+
 def test_seeds_that_have_had_other_budgets_are_refused(tmp_path: Path) -> None:
     add_arm(tmp_path, 0, "base")
     other = add_arm(tmp_path, 1, "A1", seed=2)

@@ -106,6 +106,11 @@ def test_damage_is_found_wherever_a_tensor_has_changed(tmp_path: Path) -> None:
         flip(path, offset)
         assert find_damage(path) is not None
         flip(path, offset)
+    directory = path.read_bytes().rindex(b"PK\x01\x02")  # the last entry of the archive's directory
+    for offset in (directory + 8, directory + 10):  # its flags, one of which says that it is encrypted, and its method
+        flip(path, offset)
+        assert find_damage(path) is not None
+        flip(path, offset)
     path.write_bytes(b"")
     assert find_damage(path) is not None
 

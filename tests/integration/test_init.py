@@ -80,6 +80,16 @@ def test_what_does_not_fit_is_one_sentence(place: Path, source: triptych.Run) ->
     assert not (place / "runs" / "refused").exists(), "it was found before training"
 
 
+def test_a_run_that_still_trains_is_no_beginning(place: Path, source: triptych.Run) -> None:
+    """Its weights change, and its training's hash stands for those of its end."""
+    unfinished = place / "unfinished" / "run"
+    shutil.copytree(source.folder, unfinished)
+    for name in ("result.json", "trained.json"):
+        (unfinished / name).unlink(missing_ok=True)
+    with pytest.raises(UserError, match="is not trained to its end; finish its training first"):
+        fine_tune(place, unfinished, "name=too_early")
+
+
 def test_a_run_that_diverged_is_no_beginning(place: Path, source: triptych.Run) -> None:
     diverged = place / "diverged" / "run"
     shutil.copytree(source.folder, diverged)

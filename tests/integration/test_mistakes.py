@@ -303,4 +303,4 @@ def test_an_empty_output_is_no_folder(tmp_path: Path) -> None:
 def test_a_launcher_that_is_not_installed_is_named_with_what_brings_it(tmp_path: Path) -> None:
     done = triptych("train", "-m", "seed=1,2", "scale=smoke", "hydra/launcher=nosuch", cwd=tmp_path)
     assert done.returncode == 2
-    assert "the launcher nosuch is not installed; pip install 'triptych[cluster]' for Slurm" in done.stderr
+    assert "the launcher nosuch is not installed; pip install -e '.[cluster]' for Slurm" in done.stderr

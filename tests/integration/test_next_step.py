@@ -90,6 +90,9 @@ def test_sweeps_and_reports(home: Path) -> None:
     assert words[:3] == ["triptych", "attend", "run=my été=1/lm4mt"], "the other one has no attention"
     assert runs(words, home)
     assert not has_attention(str(home / "my été=1" / "rnn_none"))
+    (home / "own").mkdir()
+    (home / "own" / "config.yaml").write_text("model: {decoder: gru}\n")
+    assert has_attention(str(home / "own")), "an architecture of the user's own may have other keys"
     archive = home / "kept"
     assert triptych("report", "my été=1", "--keep", str(archive), cwd=home).returncode == 0
     for given, option in ([], "--methods"), (["--methods"], "--all"):

@@ -109,7 +109,7 @@ def test_a_run_in_bf16_translates_and_is_evaluated_apart(run: triptych.Run, tmp_
     full = triptych.load(run.folder, "last").score(text, text)
     assert full != pytest.approx(last, abs=1e-3)
     ensemble = triptych.load(run.folder, ensemble=run_copy(run, tmp_path), precision="bf16")
-    assert {parameter.dtype for parameter in ensemble.translator.searched.parameters()} == {torch.bfloat16}
+    assert {parameter.dtype for parameter in ensemble.translator.search_model.parameters()} == {torch.bfloat16}
     with pytest.raises(UserError, match="precision=16-mixed is unknown; choose one of full, bf16"):
         triptych.load(run.folder, precision="16-mixed")
 
@@ -201,6 +201,10 @@ def test_early_stopping_ends_a_training_for_good(place: list[str]) -> None:
     assert (run.result["train"]["steps"], run.result["train"]["planned_steps"]) == (4, 8)
     (run.folder / "result.json").unlink()
     assert triptych.train(*given).result["train"]["steps"] == 4
+    for name in ("result.json", "trained.json"):  # as if it had been killed during its last validation
+        (run.folder / name).unlink()
+    assert triptych.train(*given).result["stopped_early"] is True
+    assert triptych.load(run.folder).result["train"]["steps"] == 4
     impatient = [one for one in given if not one.startswith("name=")] + ["checkpoint.average=3"]
     with pytest.raises(UserError, match="early stopping with patience=1 may end after 2; raise its patience"):
         triptych.train(*impatient)

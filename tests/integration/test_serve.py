@@ -188,7 +188,7 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     done = triptych("serve", "run=demo:transformer", cwd=tmp_path)
     assert done.returncode == 2
     assert "serve needs fastapi" in done.stderr
-    assert "pip install 'triptych[serve]'" in done.stderr
+    assert "pip install -e '.[serve]'" in done.stderr
 
 
 def look_at_attention(page: Any, translation: str, run: api.Run) -> None:

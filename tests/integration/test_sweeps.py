@@ -467,6 +467,7 @@ def test_arms_of_an_earlier_sweep_are_mentioned(tmp_path: Path, caplog: pytest.L
     assert "earlier sweeps" not in plan("lm4mt,transformer")
     assert "earlier sweeps" not in plan("lm4mt,transformer")
     assert ": 1; a report shows them too" in plan("transformer,rnn_luong")
+    assert ": 2; a report shows them too" in plan("lm4mt,lm4mt"), "an arm that is named twice counts once"
 
 
 def test_arms_keep_their_places(tmp_path: Path) -> None:

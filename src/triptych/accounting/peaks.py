@@ -12,7 +12,7 @@ import torch
 
 from triptych import kernels
 from triptych.errors import UserError
-from triptych.kernels.matmul import fast_products
+from triptych.kernels.fast_matmul import fast_products
 
 DATASHEET_PEAKS: tuple[tuple[str, float, str], ...] = (
     ("B200", 2250e12, "NVIDIA HGX B200 datasheet, bf16, dense"),
@@ -42,6 +42,11 @@ def device_name(device: torch.device | str) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{device.type} {platform.machine()}, {torch.get_num_threads()} threads"
+
+
+def device_kind(device: torch.device) -> str:
+    """Return the model name of a GPU, or the type of another device. Seconds on devices of two kinds do not compare."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 def processor_name() -> str | None:

@@ -67,7 +67,7 @@ class CoreWatch:
 
 
 def leave_busy_cores(watch: CoreWatch) -> str | None:
-    """Give torch as many threads as there are cores that no other program keeps busy, at least one.
+    """Give torch no more threads than there are cores for them: those of its container that no other program needs.
 
     All threads of an operation wait for the slowest one, so a training on all cores of two falls to a third of its
     speed when another program needs one of them, and a training with one thread keeps most of its own. Does nothing if
@@ -77,17 +77,21 @@ def leave_busy_cores(watch: CoreWatch) -> str | None:
         watch: begun when the program started.
 
     Returns:
-        A sentence for the user if there are fewer threads than cores.
+        A sentence for the user if other programs are the reason.
     """
-    cores = available_cores()
-    if cores == 1 or os.environ.get(THREADS):
-        return None
-    busy = watch.busy_cores()
-    threads = max(1, min(cores, cores_of_system() - busy))
-    if threads == cores:
+    if os.environ.get(THREADS):
         return None
     import torch
 
+    cores = available_cores()
+    if cores < torch.get_num_threads():  # torch does not look at the container's quota
+        torch.set_num_threads(cores)
+    if cores == 1:
+        return None
+    busy = watch.busy_cores()
+    threads = max(1, min(cores, cores_of_system() - busy))
+    if threads >= torch.get_num_threads():
+        return None
     torch.set_num_threads(threads)
     return (
         f"other programs keep {busy} of {cores_of_system()} cores busy, so this one has {threads} "

@@ -12,6 +12,7 @@ from triptych.commands.console import show_progress
 from triptych.commands.printing import print_fitted, print_small_table, show_next
 from triptych.commands.threads import choose_threads
 from triptych.config.next_step import after_hypothesis, after_sweep, after_training, after_translating, first_line
+from triptych.reports.scores import describe
 
 
 def main(arguments: list[str]) -> int:
@@ -96,7 +97,7 @@ def _print_translated(name: str, scores: Mapping[str, Any], metrics: Mapping[str
 
 def _print_metrics(scores: Mapping[str, Any], metrics: Mapping[str, str]) -> None:
     for key, name in metrics.items():
-        print_fitted(f"{name} {scores[key]:.2f}  {scores[f'{key}_signature']}")
+        print_fitted(f"{name} {scores[key]:{describe(key).python_format}}  {scores[f'{key}_signature']}")
         if "brevity_penalty" in (details := scores.get(f"{key}_details", {})):
             print_fitted(
                 f"  brevity penalty {details['brevity_penalty']:.3f}, length ratio {details['length_ratio']:.3f}"

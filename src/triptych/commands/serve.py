@@ -25,7 +25,7 @@ def _serve(config: DictConfig) -> None:
         from triptych.serving.app import build_app  # imported late: --help and mistakes do not wait for it
         from triptych.serving.server import address_of, bind, serve
     except ModuleNotFoundError as error:
-        raise UserError(f"serve needs {error.name}, which is not installed; pip install 'triptych[serve]'.") from error
+        raise UserError(f"serve needs {error.name}, which is not installed; pip install -e '.[serve]'.") from error
     from triptych.kernels.cpu_memory import prepare_cpu_memory
     from triptych.serving.sentences import sentences_of
     from triptych.serving.served import ServeOptions, load_runs

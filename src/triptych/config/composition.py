@@ -29,6 +29,7 @@ from triptych.config.quoting import quoted
 from triptych.config.search_path import conf_dir
 from triptych.config.unused_keys import refuse_unused
 from triptych.errors import UserError
+from triptych.files import file_stem
 from triptych.runs.demo import locate_run
 from triptych.runs.folder import RunFolder, read_record
 from triptych.runs.identity import identifying_overrides
@@ -251,11 +252,14 @@ def _refuse_shared_output(command: str, arms: Sequence[Sequence[str]]) -> None:
     Raises:
         UserError: two of them would.
     """
-    outputs: list[str] = []
+    written: list[str] = []
     for arm in arms:
         with suppress(Exception):  # a mistake, which the arm itself reports
-            outputs.append(_compose(command, arm)[0].output)
-    written = [output for output in outputs if output is not None]
+            values = _compose(command, arm)[0]
+            if values.output is not None:
+                # Files in a folder have the names of the texts.
+                text = values.hypothesis or values.input if command == "evaluate" else None
+                written.append(values.output if text is None else f"{values.output}/{file_stem(text)}")
     if twice := next((output for output in written if written.count(output) > 1), None):
         raise UserError(
             f"output={twice} would be written {written.count(twice)} times, and only the last would be kept; name in "

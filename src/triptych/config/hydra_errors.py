@@ -143,8 +143,8 @@ RULES: Sequence[Rule] = (
     (
         r"Could not (?:find|load) 'hydra/launcher/([^']+)'",
         lambda found, _: (
-            f"the launcher {found[1]} is not installed; pip install 'triptych[cluster]' for Slurm, or "
-            "'triptych[parallel]' for joblib."
+            f"the launcher {found[1]} is not installed; pip install -e '.[cluster]' for Slurm, or "
+            "'.[parallel]' for joblib."
         ),
     ),
     (

@@ -92,8 +92,8 @@ def has_attention(run: str) -> bool:
     if not path.is_file():
         return True
     model = yaml.safe_load(path.read_text(encoding="utf-8")).get("model", {})
-    decoder = model.get("decoder") or model  # of a model that names its halves
-    return decoder.get("attention") != "none"
+    decoder = model.get("decoder")
+    return (decoder if isinstance(decoder, dict) else model).get("attention") != "none"  # some models name their halves
 
 
 def first_line(path: str) -> str | None:

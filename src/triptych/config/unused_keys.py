@@ -63,7 +63,7 @@ EVALUATE = (
         "without run=… no configuration is read; leave it out.",
     ),
     Unused(
-        ("search", "metric"),
+        ("search", "metric", "rerank"),
         lambda line: line.values.get("split") == SUITES,
         f"split={SUITES} compares the likelihood of given translations; leave it out.",
     ),

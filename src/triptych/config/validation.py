@@ -249,7 +249,9 @@ def _check_numbers(config: DictConfig) -> None:
         raise UserError("data.directions mixes the languages of both sides; set tokenizer.joint=true.")
     require_one_of(kernels.CHOICES, "strategy", kernels=config.strategy.kernels)
     _check_jobs(config.jobs)
-    _check_edges("length_edges", list(config.length_edges) or [0])
+    if not config.length_edges:
+        raise UserError("length_edges=[] has no bounds; give one at least, such as [10].")
+    _check_edges("length_edges", list(config.length_edges))
     _check_edges("frequency_edges", list(config.frequency_edges))
 
 

@@ -79,7 +79,7 @@ class Batch:
         return self.src.shape[0]
 
     @property
-    def shape(self) -> str:
+    def description(self) -> str:
         """Number and lengths of its pairs, in words."""
         src, tgt = self.src.shape[1], self.tgt.shape[1]
         pairs = "1 pair" if len(self) == 1 else f"{len(self)} pairs"

@@ -15,9 +15,9 @@ from torch import Tensor
 class DecoderState:
     """Named tensors of two kinds, all of them batch-first.
 
-    Search reorders the hypotheses of a sentence at every step, which changes ``hypothesis`` alone. What hypotheses
-    share is copied only when sentences are finished and leave, or when it has grown. A model that shares nothing keeps
-    all in ``hypothesis``.
+    Search reorders the hypotheses of a sentence at every step, which copies ``hypothesis`` alone. ``sentence`` is
+    copied when finished sentences leave the batch, or when a cache grows. A model that shares nothing keeps all in
+    ``hypothesis``.
 
     Attributes:
         sentence: one row per sentence (A, …), shared by its hypotheses.

@@ -50,9 +50,8 @@ class TranslationModel(LayeredModule, SearchableModel, ABC):
     depend on the values of tensors.
 
     Attributes:
-        sizes: integer arguments of the constructor that ``match`` may change to make a model larger or smaller. Groups
-            of them, the coarsest first; the arguments of one group get one value. ``part.name`` is an argument of a
-            part.
+        sizes: integer arguments of the constructor that ``match`` may change to make a model larger or smaller, in
+            groups that get one value each, the coarsest group first. ``encoder.d_ff`` names an argument of a part.
     """
 
     sizes: tuple[tuple[str, ...], ...] = ()

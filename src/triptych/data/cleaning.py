@@ -135,9 +135,7 @@ def _version_of_identifier() -> str:
 
 
 def _without_identifier() -> UserError:
-    return UserError(
-        "data.clean.languages=true needs py3langid, which is not installed; pip install 'triptych[langid]'."
-    )
+    return UserError("data.clean.languages=true needs py3langid, which is not installed; pip install -e '.[langid]'.")
 
 
 def _language_check(direction: Direction) -> Callable[[Pair], bool]:

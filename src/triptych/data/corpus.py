@@ -97,7 +97,13 @@ class Corpus:
                     f"data: the {split} split of the corpus '{self.name}' has {len(src):,} source lines and"
                     f" {len(tgt):,} target lines; line by line they must be translations of each other."
                 )
-            for route, size in self.sections.setdefault(split, [Section(self.languages, len(src))]):
+            sections = self.sections.setdefault(split, [Section(self.languages, len(src))])
+            if (found := sum(section.size for section in sections)) != len(src):
+                raise UserError(
+                    f"data: the sections of the {split} split of the corpus '{self.name}' have {found:,} sentence pairs"
+                    f" and the split has {len(src):,}; every pair belongs to one section."
+                )
+            for route, size in sections:
                 if not size:
                     raise UserError(
                         f"data: the {split} split of the corpus '{self.name}' has no sentence pairs left, "

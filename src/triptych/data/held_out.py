@@ -25,8 +25,8 @@ class HashRange:
     the same split.
 
     Attributes:
-        low: hashes of the split are at least this.
-        high: and below this; infinite for the highest, which rounding may make 1.
+        low: lowest hash of the split.
+        high: all hashes of the split are below this. Of the last split it is infinite, as rounding may make a hash 1.
     """
 
     low: float

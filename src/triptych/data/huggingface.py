@@ -114,7 +114,7 @@ class HubDataSet:
             import datasets
         except ImportError as error:
             raise UserError(
-                f"data.path={self.path} needs the package datasets; pip install 'triptych[huggingface]'."
+                f"data.path={self.path} needs the package datasets; pip install -e '.[huggingface]'."
             ) from error
         if not sys.stderr.isatty():
             datasets.disable_progress_bars()

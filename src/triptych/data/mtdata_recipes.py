@@ -120,7 +120,7 @@ def fetch(recipe: str, languages: Sequence[str], root: Path) -> Path:
         raise UserError(f"data.recipe={recipe} is no name of a recipe; give letters, digits, '.', '_' and '-'.")
     if importlib.util.find_spec("mtdata") is None:
         raise UserError(
-            f"data.recipe={recipe} needs the package mtdata, which is not installed; pip install 'triptych[recipes]'."
+            f"data.recipe={recipe} needs the package mtdata, which is not installed; pip install -e '.[recipes]'."
         )
     folder = root / f"{recipe}.{'-'.join(sorted(languages))}.{_hash_of(recipe)}"
     with build_folder_once(folder) as unfinished, TemporaryDirectory() as gathered:

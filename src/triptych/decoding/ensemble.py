@@ -89,7 +89,7 @@ class EnsembleTranslator(Translator):
                 )
         super().__init__(model=first.model, tokenizer=first.tokenizer, directions=first.directions, search=first.search)
         self.translators = list(translators)
-        self.searched = Ensemble([one.model for one in translators])
+        self.search_model = Ensemble([one.model for one in translators])
 
     def token_scores(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], direction: Direction | None = None

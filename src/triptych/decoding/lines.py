@@ -24,3 +24,8 @@ def as_list(lines: Iterable[str]) -> list[str]:
         if not line.isascii() and any("\ud800" <= letter <= "\udfff" for letter in line):
             raise UserError(f"line {number} has half a character (a lone surrogate); give valid Unicode.")
     return lines
+
+
+def without_line_breaks(text: str) -> str:
+    """Return a translation with spaces for line breaks, which byte fallback can generate."""
+    return " ".join(text.splitlines())

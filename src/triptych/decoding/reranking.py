@@ -32,7 +32,7 @@ class RerankingTranslator(Translator):
     def __init__(self, first: Translator, others: Sequence[Translator]) -> None:
         super().__init__(model=first.model, tokenizer=first.tokenizer, directions=first.directions, search=first.search)
         self.first, self.others = first, list(others)
-        self.searched = first.searched
+        self.search_model = first.search_model
 
     def hypotheses_by_penalty(
         self,

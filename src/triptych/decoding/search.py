@@ -29,8 +29,7 @@ Candidates = tuple[Tensor, Tensor, Tensor]
 """Log-probability, index of the hypothesis continued, and token added, of each candidate of a step: (A, C) each."""
 OnStep = Callable[[Beams, Candidates, Beams], None]
 MIN_SHARE_LEAVING = 1 / 8
-"""Smallest share of a batch's sentences that must be finished before they leave it. The states of the others are then
-copied."""
+"""Finished sentences leave the batch once they are this share of it: leaving copies the states of the others."""
 
 
 class Search:

@@ -19,7 +19,7 @@ from triptych.data.epoch_plan import plan_sorted
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.batches import LONGEST, decode, require_search_tokens
 from triptych.decoding.beams import Hypothesis
-from triptych.decoding.lines import as_list
+from triptych.decoding.lines import as_list, without_line_breaks
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Search, evaluation_mode
 from triptych.decoding.search_tree import SearchTree, search_tree
@@ -56,7 +56,7 @@ class Translator:
         search: how to translate where a method is given no other search.
 
     Attributes:
-        searched: what searches ask for the next token: the model.
+        search_model: what searches ask for the next token: the model.
         device: the device of the model.
     """
 
@@ -64,7 +64,7 @@ class Translator:
         self, *, model: TranslationModel, tokenizer: Tokenizer, directions: Directions, search: Search
     ) -> None:
         self.model = model
-        self.searched: SearchableModel = model
+        self.search_model: SearchableModel = model
         self.tokenizer = tokenizer
         self.directions = directions
         self.search = search
@@ -157,7 +157,7 @@ class Translator:
         tags = self.tags(direction)
         src = torch.tensor([[*self._encode([line], "src")[0], tags.src_end]], device=self.device)
         starts = torch.tensor([tags.tgt_begin], device=self.device)
-        root, found = search_tree(self.searched, src, starts, search, self.tokenizer.vocabulary_pieces("tgt"))
+        root, found = search_tree(self.search_model, src, starts, search, self.tokenizer.vocabulary_pieces("tgt"))
         return SearchTree(line, root, found, [self.text_of(hypothesis) for hypothesis in found])
 
     def score(
@@ -310,7 +310,7 @@ class Translator:
         sources = self._encode([lines[i] for i in filled], "src")
         tags = [self.tags(direction)] * len(sources)
         by_penalty = partial((search or self.search).by_penalty, penalties)
-        found = decode(self.searched, sources, by_penalty, search_tokens, self.device, tags, progress)
+        found = decode(self.search_model, sources, by_penalty, search_tokens, self.device, tags, progress)
         results: list[list[list[Hypothesis]]] = [[[] for _ in lines] for _ in penalties]
         for i, sentence in zip(filled, found, strict=True):
             for result, hypotheses in zip(results, sentence, strict=True):
@@ -318,8 +318,7 @@ class Translator:
         return results
 
     def text_of(self, hypothesis: Hypothesis) -> str:
-        """Return the text of a translation, with spaces for line breaks, which byte fallback can generate."""
-        return " ".join(self.tokenizer.decode([hypothesis.tokens], "tgt")[0].splitlines())
+        return without_line_breaks(self.tokenizer.decode([hypothesis.tokens], "tgt")[0])
 
     def _best(self, found: Sequence[Sequence[Hypothesis]]) -> list[Translation]:
         """Return the best of each line's hypotheses; an empty line has none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from triptych.errors import UserError, require_at_least
@@ -36,7 +37,7 @@ class Comet:
             self._package: Any = importlib.import_module("comet")
         except ImportError as error:
             raise UserError(
-                f"metric=comet needs a package that is not installed ({error}); run pip install 'triptych[comet]' and "
+                f"metric=comet needs a package that is not installed ({error}); run pip install -e '.[comet]' and "
                 "pip install --no-deps unbabel-comet, or leave comet out of metric."
             ) from error
         try:
@@ -49,13 +50,16 @@ class Comet:
             ) from error
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
-        model = self._package.load_from_checkpoint(self._checkpoint)
         rows = [
             {"src": source, "mt": ours, "ref": theirs}
             for source, ours, theirs in zip(sources, hypotheses, references, strict=True)
         ]
-        found = model.predict(rows, batch_size=self._batch_size, gpus=self._gpus, progress_bar=False)
+        found = self._network.predict(rows, batch_size=self._batch_size, gpus=self._gpus, progress_bar=False)
         return MetricScore(float(found.system_score), f"model:{self._model}|version:comet-{_version()}")
+
+    @cached_property
+    def _network(self) -> Any:
+        return self._package.load_from_checkpoint(self._checkpoint)
 
 
 def _version() -> str:

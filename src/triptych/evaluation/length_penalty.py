@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 PENALTIES = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
 """Length penalties that are tried."""
 SEARCHES = 2.0
-"""Searches with the common penalty that take as long as the one with all penalties, which ends when the largest does:
-2.0 in both of two Transformers, one of 10 BLEU and one of 58."""
+"""How many times as long as a search with the common penalty the one with all penalties takes: 2.0, measured with two
+Transformers of 10 and 58 BLEU."""
 COMMON_PENALTY = 0.6
 """Length penalty of Vaswani et al. 2017, for scores that are decoded alike whatever was tuned."""
 MOST_SENTENCES = 500

@@ -105,6 +105,15 @@ class Bleu:
             raise UserError(f"metric.bleu.tokenize={tokenize} cannot be used here ({reason}); choose 13a.") from error
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
+        """Score hypotheses.
+
+        Raises:
+            UserError: the tokenisation is that of a language which nobody has named.
+        """
+        if self._settings["tokenize"] == BY_LANGUAGE:
+            raise UserError(
+                f"metric.bleu.tokenize={BY_LANGUAGE} needs the target language; give tgt=…, or choose a tokenisation."
+            )
         return bleu_score(BLEU(**self._settings), hypotheses, references)
 
     def for_languages(self, languages: Sequence[str]) -> Metric:

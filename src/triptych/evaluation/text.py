@@ -21,7 +21,7 @@ from triptych.evaluation.outputs import repetition_rate
 from triptych.evaluation.plain_text import require_plain_text
 from triptych.evaluation.run import build_metrics, choose_search, refuse_readers_of_sources
 from triptych.evaluation.splits import Evaluation, evaluate_pairs, write_evaluation
-from triptych.files import RUN_FILE, require_file, require_folder
+from triptych.files import RUN_FILE, file_stem, require_file, require_folder
 from triptych.runs.folder import write_json
 from triptych.runs.run import Run
 
@@ -169,13 +169,13 @@ def evaluate_files(config: DictConfig, run: Run | None) -> FileEvaluation:
     metrics = build_metrics(config.metric)
     names = {key: metric.name for key, metric in metrics.items()}
     if config.hypothesis is not None:
-        name, scores = _name(config.hypothesis), _score_hypothesis(config, run, metrics)
+        name, scores = file_stem(config.hypothesis), _score_hypothesis(config, run, metrics)
         kept = None if config.output is None else Path(config.output).expanduser() / f"{name}.json"
         if kept is not None:
             write_json(kept, scores)
         return FileEvaluation(name, scores, names, None, kept)
     assert run is not None
-    text, name = read_text(config.input, config.reference), _name(config.input)
+    text, name = read_text(config.input, config.reference), file_stem(config.input)
     direction = run.translator.directions.choose(config.src, config.tgt)
     found = evaluate_text(run, text, name, direction, metrics, config)
     kept = None if config.output is None else Path(config.output).expanduser() / f"{name}.txt"
@@ -195,8 +195,3 @@ def _score_hypothesis(config: DictConfig, run: Run | None, metrics: Mapping[str,
         )
     tgt = config.tgt or (None if run is None else run.tested[1])
     return score_translations(translations, references, sources, metrics, tgt)
-
-
-def _name(path: str) -> str:
-    """Return the name of a text: that of its file without the ending."""
-    return Path(path.removesuffix(".gz")).stem

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,3 +25,9 @@ class Comparison:
     search: str
     difference: float
     command: Callable[[Path], list[str]] | None = None
+
+
+def largest_difference(ones: Sequence[float], others: Sequence[float]) -> float:
+    """Return the largest difference of two numbers of a pair; infinity if one of any pair is no finite number."""
+    differences = [abs(one - other) for one, other in zip(ones, others, strict=True)]
+    return max(differences) if all(map(math.isfinite, differences)) else math.inf

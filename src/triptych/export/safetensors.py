@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_model
 
-from triptych.export.comparison import Comparison
+from triptych.export.comparison import Comparison, largest_difference
 from triptych.export.model_card import model_card
 from triptych.runs.digests import KEY, with_digests
 from triptych.runs.folder import RunFolder, write_json
@@ -50,10 +50,9 @@ def compare_safetensors(run: Run, folder: Path, lines: Sequence[str]) -> Compari
     exported = load(folder, trust=run.trust)
     lines = [line for line in lines if line.strip()]
     ours, theirs = run.translate(lines), exported.translate(lines)
-    scores = zip(run.score(lines, ours), exported.score(lines, ours), strict=True)
     return Comparison(
         sentences=len(lines),
         same=sum(a == b for a, b in zip(ours, theirs, strict=True)),
         search="with the run's search",
-        difference=max(abs(a - b) for a, b in scores),
+        difference=largest_difference(run.score(lines, ours), exported.score(lines, ours)),
     )

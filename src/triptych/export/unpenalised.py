@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import torch
 from triptych.decoding.batches import decode
 from triptych.decoding.search import Search
 from triptych.decoding.translator import Translator
-from triptych.export.comparison import Comparison
+from triptych.export.comparison import Comparison, largest_difference
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,9 @@ class Unpenalised:
             sentences=len(self.sources),
             same=sum(list(one) == list(other) for one, other in zip(self.targets, targets, strict=True)),
             search="without a length penalty, of one token at least",
-            difference=max(map(_distance, self.nats, nats)),
+            difference=largest_difference(self.nats, nats),
             command=command,
         )
-
-
-def _distance(one: float, other: float) -> float:
-    """Return the distance of two numbers; infinity if one of them is no finite number."""
-    return abs(one - other) if math.isfinite(one - other) else math.inf
 
 
 def translate_unpenalised(translator: Translator, lines: Sequence[str]) -> Unpenalised:

@@ -30,7 +30,8 @@ def keep_freed_memory() -> None:
     """Keep glibc from handing large freed blocks back to the kernel, which costs half of a CPU's training step, and a
     part of decoding.
 
-    Does nothing where the C library has no ``mallopt`` (musl, macOS, Windows).
+    This lasts until the process ends, also for later runs with ``strategy.kernels=reference``. Does nothing where the C
+    library has no ``mallopt`` (musl, macOS, Windows).
     """
     if not kernels.fast():
         return keep_freed_memory_reference()

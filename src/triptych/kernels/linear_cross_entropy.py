@@ -136,7 +136,9 @@ class _ChunkedLinearCrossEntropy(torch.autograd.Function):
         low_weight = weight.to(dtype)
         losses, nll = (hidden.new_empty(len(hidden), dtype=accumulation_dtype(dtype)) for _ in range(2))
         grad_hidden = torch.empty_like(hidden) if with_gradient else None
-        grad_weight = torch.zeros_like(weight) if with_gradient else None
+        grad_weight = None  # summed over chunks, so in single precision at least
+        if with_gradient:
+            grad_weight = torch.zeros(weight.shape, dtype=accumulation_dtype(weight.dtype), device=weight.device)
         rows, part_rows = (
             max(1, elements.get(device, elements["cpu"]) // len(weight)) for elements in (CHUNK_ELEMENTS, PART_ELEMENTS)
         )
@@ -157,6 +159,8 @@ class _ChunkedLinearCrossEntropy(torch.autograd.Function):
                     share = (token_weights[chunk] / unit)[:, None]
                     grad_hidden[chunk] = (logits @ low_weight) * share
                     grad_weight += logits.T @ (hidden[chunk] * share).to(dtype)
+        if grad_weight is not None:
+            grad_weight = grad_weight.to(weight.dtype)
         ctx.save_for_backward(grad_hidden, grad_weight, unit)
         ctx.mark_non_differentiable(nll)
         return (token_weights * losses).sum(), nll

@@ -34,14 +34,6 @@ def has_padded_lstm(x: Tensor, layer: nn.Module) -> bool:
     return kernels.fast() and available and isinstance(layer, nn.LSTM)
 
 
-def padded_lstm_reference(layer: nn.LSTM, x: Tensor, lengths: Tensor) -> Outputs:
-    """``padded_lstm`` by PyTorch's loop over packed sentences."""
-    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-    output, (h, c) = layer(packed)
-    padded, _ = pad_packed_sequence(output, batch_first=True, total_length=x.shape[1])
-    return padded, (h.transpose(0, 1).flatten(1), c.transpose(0, 1).flatten(1))
-
-
 def padded_lstm(layer: nn.LSTM, x: Tensor, lengths: Tensor) -> Outputs:
     """Run one LSTM layer from zeros over padded sentences x (B, S, I) of lengths (B,), in the CPU's memory.
 

@@ -94,7 +94,7 @@ def require_ctranslate2() -> Any:
     try:
         import ctranslate2
     except ImportError as error:
-        raise UserError("format=ctranslate2 needs its package; pip install 'triptych[export]'.") from error
+        raise UserError("format=ctranslate2 needs its package; pip install -e '.[export]'.") from error
     return ctranslate2
 
 

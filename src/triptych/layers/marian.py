@@ -158,5 +158,5 @@ def huggingface_library() -> Any:
     try:
         import transformers
     except ImportError as error:
-        raise UserError("format=huggingface needs transformers; pip install 'triptych[export]'.") from error
+        raise UserError("format=huggingface needs transformers; pip install -e '.[export]'.") from error
     return transformers

@@ -105,17 +105,18 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
     Raises:
         UserError: two arms were trained on different tokens.
     """
-    seen: dict[int | None, tuple[str, StoredRun]] = {}
+    by_seed: dict[int | None, list[tuple[str, StoredRun]]] = defaultdict(list)
     for row in rows:
         for run in row.finished:
-            first, other = seen.setdefault(run.seed, (row.label, run))
-            if not share_stream(run, other):
-                raise UserError(
-                    f"{first} and {row.label} were not trained on the same tokens in the same order (seed {run.seed}): "
-                    f"train them with the same {SAME_SETTINGS}, keep other budgets in an output=… of their own, or "
-                    "add --unequal."
-                )
-    for (first, one), (label, other) in pairwise(seen.values()):
+            for label, other in by_seed[run.seed]:
+                if not share_stream(run, other):
+                    raise UserError(
+                        f"{label} and {row.label} were not trained on the same tokens in the same order (seed "
+                        f"{run.seed}): train them with the same {SAME_SETTINGS}, keep other budgets in an output=… of "
+                        "their own, or add --unequal."
+                    )
+            by_seed[run.seed].append((row.label, run))
+    for (first, one), (label, other) in pairwise(of_seed[0] for of_seed in by_seed.values()):
         if _stream_settings(one) != _stream_settings(other):
             raise UserError(
                 f"{first} (seed {one.seed}) and {label} (seed {other.seed}) were not trained on as many tokens of the "
@@ -126,7 +127,8 @@ def refuse_unequal_tokens(rows: Sequence[ArmRow]) -> None:
 def share_stream(run: StoredRun, other: StoredRun) -> bool:
     """Return whether two runs saw the same batches in the same order, or began so under budgets of FLOPs.
 
-    A run that ended early, because it diverged or a callback stopped it, need only have begun so.
+    A run that ended early, because it diverged or a callback stopped it, need only have begun so. Two runs that both
+    share the stream of a third one need not share each other's.
     """
     if same_stream(run, other):
         return True

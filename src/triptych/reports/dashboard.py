@@ -221,7 +221,7 @@ def require_workspaces() -> None:
     try:
         import wandb_workspaces.workspaces  # noqa: F401
     except ModuleNotFoundError as error:
-        raise UserError("triptych dashboard needs wandb-workspaces: pip install 'triptych[dashboard]'.") from error
+        raise UserError("triptych dashboard needs wandb-workspaces: pip install -e '.[dashboard]'.") from error
 
 
 def introduction(claims: Sequence[Any], output: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from triptych.decoding.choices import EXACT
 from triptych.reports.arm_rows import ArmRow, runs_of
@@ -150,9 +151,8 @@ def _tokens(rows: Sequence[ArmRow], study: Study) -> dict[str, str]:
     found = {}
     if finished and not share_tokenizer(finished):
         found["tokenizers"] = "The tokenizers differ, so figures counted in pieces cannot be compared."
-    first: dict[int | None, StoredRun] = {}
-    pairs = [(run, first.setdefault(run.seed, run)) for run in finished]
-    if len(pairs) == len(first):
+    pairs = [(run, other) for run, other in combinations(finished, 2) if run.seed == other.seed]
+    if not pairs:
         return found
     if all(same_stream(run, other) for run, other in pairs):
         found["tokens"] = f"For a given seed, {which} saw the same tokens in the same order."

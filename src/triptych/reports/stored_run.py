@@ -19,7 +19,15 @@ from triptych.errors import UserError
 from triptych.evaluation.mean_nats import nats_lines
 from triptych.runs.contents import with_contents
 from triptych.runs.digests import KEY, RECORD, find_change, lines_checksum, record_digest, text_name
-from triptych.runs.identity import DATA_LOCATION, NOT_IDENTIFYING, SHARED_VALUES, display_overrides
+from triptych.runs.identity import (
+    DATA_LOCATION,
+    LATER_KEYS,
+    LATER_SEARCH_KEYS,
+    NOT_IDENTIFYING,
+    SHARED_VALUES,
+    display_overrides,
+    leave_out_unused,
+)
 
 OTHER_SCORES = ("nats_per_sentence", "nats_per_word", "repetition_rate", "cut_share", "sentence_bleu_pieces")
 """Figures of a test set that have no signature."""
@@ -174,7 +182,8 @@ class StoredRun(ABC):
     def recipe(self) -> str:
         """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config.
 
-        The devices that trained it do not define it.
+        The devices that trained it do not define it. Neither do keys that its version did not have, with the values
+        that do what it did.
         """
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
@@ -183,6 +192,7 @@ class StoredRun(ABC):
         text = {key: value for key, value in (self.config.get("data") or {}).items() if key not in DATA_LOCATION}
         model = result.get("model") if identifying else self.overrides
         recipe = _without_seed({**identifying, "data": text, "strategy": self.computation})
+        leave_out_unused(recipe, {**LATER_KEYS, **LATER_SEARCH_KEYS})
         return json.dumps([model, data, recipe], sort_keys=True, default=str)
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import pickle
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -167,7 +168,7 @@ def find_damage(path: Path) -> str | None:
             bad = archive.testzip()
     except OSError as error:
         return error.strerror or str(error)
-    except (BadZipFile, EOFError, ValueError, NotImplementedError) as error:
+    except (BadZipFile, EOFError, ValueError, RuntimeError, zlib.error) as error:  # damage may look like encryption
         return str(error)
     if bad is not None:
         return f"the checksum of {bad} is wrong"

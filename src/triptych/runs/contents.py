@@ -59,9 +59,11 @@ def source_run(run: str) -> RunFolder:
     """Return the folder of the run that ``init`` names, as ``demo:NAME`` or by its folder.
 
     Raises:
-        UserError: it is no run's.
+        UserError: it is no run's, or the run has not been trained to its end: its weights would go on changing.
     """
     folder = RunFolder(locate_run(run))
     if not folder.record.exists():
         raise UserError(f"init={run} is no run folder (it has no run.json); give one that triptych made.")
+    if not folder.trained.exists() and not folder.result.exists():
+        raise UserError(f"init={run} is not trained to its end; finish its training first.")
     return folder

@@ -39,6 +39,8 @@ LATER_KEYS: Mapping[str, Any] = {
 }
 """Keys that came after runs had been identified without them, and the value of each that changes nothing. With it the
 key is left out, so that those runs keep their hashes."""
+LATER_SEARCH_KEYS: Mapping[str, Any] = {"search.stop": "exact", "validation.search.stop": "exact"}
+"""Keys that came later as well, but always count in hashes."""
 ANY_DEVICES: Mapping[str, Any] = {"accelerator": "cpu", "devices": 1, "num_nodes": 1, "workers": 0}
 """Values that are hashed in the place of the real devices. They are those of one process on a CPU, so that runs of
 version 0.2 that trained there keep their hashes."""
@@ -99,12 +101,17 @@ def config_hash(
         functools.reduce(dict.__getitem__, sections, plain).pop(last, None)
     if str(plain["data"].get("_target_", "")).startswith("triptych.data."):
         plain["data"].pop(OWN_LOCATION, None)
-    for key, unused in LATER_KEYS.items():
-        *sections, last = key.split(".")
-        section = functools.reduce(lambda inner, name: inner.get(name, {}), sections, plain)
-        if last in section and section[last] == unused:
-            del section[last]
+    leave_out_unused(plain, LATER_KEYS)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def leave_out_unused(config: dict[str, Any], later: Mapping[str, Any]) -> None:
+    """Delete from a configuration the keys that came later, where they have the value that changes nothing."""
+    for key, unused in later.items():
+        *sections, last = key.split(".")
+        section = functools.reduce(lambda inner, name: inner.get(name) or {}, sections, config)
+        if isinstance(section, dict) and last in section and section[last] == unused:
+            del section[last]
 
 
 def identifying_overrides(overrides: Sequence[str]) -> list[str]:

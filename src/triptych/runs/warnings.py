@@ -97,8 +97,9 @@ def of_training(train: Mapping[str, Any], loss: float | None) -> list[RunWarning
     if train.get("changed_devices"):
         found.append(
             RunWarning(
-                "the number of devices has changed",
-                "another number of devices trained a part of this run, so its seconds are not those of its devices.",
+                "the devices have changed",
+                "other devices, or another number of them, trained a part of this run, so its seconds are not those of "
+                "its devices.",
             )
         )
     others, cores = train.get("other_cores"), train.get("cores")

@@ -67,7 +67,8 @@ def run_arm(composed: RunConfig, *, wait: bool, announcer: ArmAnnouncer | None =
         announcer: of the sweep; None where the sweep's own process says which arm starts.
 
     Returns:
-        Validation loss in nats per token, for sweepers that choose their arms by it; None if the arm is not finished.
+        Validation loss in nats per token, for sweepers that choose their arms by it; None if the arm is not finished,
+        or has diverged.
     """
     output = Path(composed.config.output).expanduser()
     (arm,) = sweep_arms.plan_arms(output, composed.config.study.name, [composed.overrides])
@@ -82,7 +83,7 @@ def run_arm(composed: RunConfig, *, wait: bool, announcer: ArmAnnouncer | None =
         return run.run(composed)
     logger.info(announcer.start(arm))
     loss = run.run(composed)
-    announcer.time_left.end(arm.identity, finished=run.started and loss is not None)
+    announcer.time_left.end(arm.identity, finished=run.started and run.finished)
     return loss
 
 
@@ -99,8 +100,9 @@ def run_beside(arm: QueuedArm, *, folders: Sequence[Path], peaks: MeasuredPeaks,
     send_to_sweep()
     run_values.register()  # the configuration has ``${run:…}`` in it
     with with_own_folders(folders, arm.run_config.overrides):
-        loss = run_arm(arm.run_config, wait=wait)
-    return NOT_FINISHED if loss is None else 0
+        run_arm(arm.run_config, wait=wait)
+    output = Path(arm.run_config.config.output).expanduser()
+    return 0 if sweep_arms.current(output, arm.arm).status == FINISHED else NOT_FINISHED
 
 
 class _ArmRun:
@@ -108,12 +110,13 @@ class _ArmRun:
 
     Attributes:
         started: whether this process has started the arm.
+        finished: whether it is finished.
         folder: of the arm's run, once it is known.
     """
 
     def __init__(self, output: Path, arm: Arm, wait: bool) -> None:
         self.output, self.arm, self.wait = output, arm, wait
-        self.started = False
+        self.started = self.finished = False
         self.folder: RunFolder | None = None
 
     def run(self, composed: RunConfig) -> float | None:
@@ -124,6 +127,7 @@ class _ArmRun:
             config = check_and_freeze(composed)
             self.folder = train_run(config, sweep=name, label=self.arm.label, wait=self.wait, on_start=self._start)
             self._record(FINISHED)
+            self.finished = True
             return read_result(self.folder)["validation"]["loss"]
         except RunLocked:
             logger.info("another process trains it.")

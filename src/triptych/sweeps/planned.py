@@ -48,7 +48,7 @@ SENTENCES = 3_000
 COUNTED_PAIRS = 1_000
 """Pairs whose FLOPs are counted, to know those of an average pair."""
 SEARCHING = 0.1
-"""FLOP/s of a search, by those of training, where they have not been measured."""
+"""Ratio of the FLOP/s of a search to those of training, where they have not been measured."""
 SAME_COST = (*BUDGET, "seed", "optimizer", "validation", "checkpoint", "log_every")
 """Config keys that change neither the model nor its batches."""
 

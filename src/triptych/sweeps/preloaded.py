@@ -1,4 +1,4 @@
-"""What the process imports from which those of arms are forked, and how it meets signals.
+"""Imports of the process that those of arms are forked from. It also blocks SIGTERM.
 
 It must start no threads and use no GPU: neither survives a fork.
 """
@@ -8,5 +8,5 @@ import signal
 import triptych.sweeps.sweep
 import triptych.training.run  # noqa: F401
 
-# Where all processes of a job get SIGTERM, the arms shall save. Each meets it once it can, in ``arm_process``.
+# A job's SIGTERM may reach an arm before it can save. It stays blocked until ``arm_process`` has a handler for it.
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

@@ -70,7 +70,8 @@ class Sweep:
         self.said = RepeatFilter(self.run_configs)
         shown = titles([arm.overrides for arm in self.planned])
         self.titles = {arm.identity: title for arm, title in zip(self.planned, shown, strict=True)}
-        if others := len(sweep_arms.read_arms(self.output)) - len(self.planned):
+        self._before = {arm.identity: arm for arm in sweep_arms.read_arms(self.output)}
+        if others := len(self._before.keys() - self.titles.keys()):
             logger.info("arms of earlier sweeps in %s: %d; a report shows them too.", self.output, others)
 
     def run(self, prepare: Callable[[], None] = lambda: None) -> None:
@@ -90,7 +91,7 @@ class Sweep:
             self.titles, TimeLeft({arm.identity: 1.0 for arm in self.planned if arm.status != FINISHED})
         )
         for wait in (False, True):
-            if wait and not self.unfinished:
+            if wait and not (self.planned and self.unfinished):  # a sweeper of its own would choose other arms
                 break
             if beside is not None:
                 self._run_side_by_side(*beside, wait)
@@ -194,9 +195,11 @@ class Sweep:
 
     @property
     def arms(self) -> list[Arm]:
-        """Arms of the sweep as they stand now."""
+        """Arms of the sweep as they stand now: those that were planned, or that a sweeper has chosen and run."""
         now = {arm.identity: arm for arm in sweep_arms.read_arms(self.output)}
-        return [now.get(arm.identity, arm) for arm in self.planned] or list(now.values())
+        if self.planned:
+            return [now.get(arm.identity, arm) for arm in self.planned]
+        return [arm for arm in now.values() if arm != self._before.get(arm.identity)]
 
     @property
     def unfinished(self) -> bool:
@@ -206,7 +209,8 @@ class Sweep:
     @property
     def runs(self) -> list[RunFolder]:
         """Folders of the finished runs, in the order of the arms."""
-        return [RunFolder(self.output / arm.run) for arm in self.arms if arm.status == FINISHED and arm.run]
+        arms = self.arms if self.planned else sweep_arms.read_arms(self.output)
+        return [RunFolder(self.output / arm.run) for arm in arms if arm.status == FINISHED and arm.run]
 
     def problems(self) -> list[str]:
         """Say why arms are not finished, a line for each reason, and last how many failed and how many are left."""

@@ -41,7 +41,7 @@ def total_steps(
     if epochs is not None:
         return max(1, round(times * epochs * stream.epoch_steps))
     if tokens is not None:
-        return stream.steps_for(round(times * tokens))
+        return stream.steps_for(max(1, round(times * tokens)))
     assert flops is not None
     return steps_for_flops(stream, times * flops, model, autoencode)
 

@@ -55,7 +55,7 @@ def check_checkpoints(config: DictConfig, steps: int, callbacks: Sequence[Callba
     """
     every = config.validation.every
     validations = -(-steps // every)
-    for key in ("average", "keep"):  # who gives the first leaves the second to follow it
+    for key in ("average", "keep"):  # unless it is given, keep is the same number as average, so that is named first
         if config.checkpoint[key] > validations:
             raise UserError(
                 f"checkpoint.{key}={config.checkpoint[key]} needs as many validations, and {steps:,} steps with "

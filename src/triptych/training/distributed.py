@@ -17,7 +17,7 @@ from triptych.training.starter import STARTER
 RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
 """Environment variables in which launchers tell a process its rank."""
 ADDRESSES = ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""Environment variables in which Lightning tells the ranks that it starts how to find each other."""
+"""Environment variables by which Lightning connects the ranks that it starts."""
 
 
 def all_gather(value: Any) -> list[Any]:

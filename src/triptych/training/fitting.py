@@ -103,7 +103,7 @@ def fit(plan: RunPlan, parts: TrainingParts, trainer: lightning.Trainer) -> int:
             raise
         raise KeyboardInterrupt from stop
     except (MemoryError, RuntimeError) as error:
-        if (sentence := _explain(error, parts.module.batch_shape, trainer.world_size, folder)) is None:
+        if (sentence := _explain(error, parts.module.batch_description, trainer.world_size, folder)) is None:
             raise
         raise UserError(sentence) from error
     except ModuleNotFoundError as error:

@@ -18,6 +18,7 @@ from triptych.data.corpus import VALIDATION, Corpus
 from triptych.files import replacing
 from triptych.runs.folder import RunFolder
 from triptych.runs.run import Run
+from triptych.training.distributed import is_rank_zero
 from triptych.training.plan import RunPlan
 from triptych.training.spending import FLOPS, HOURS, TOKENS
 
@@ -69,12 +70,12 @@ def wandb_logger(
 
     offline = not wandb.login(prompt=False, verify=False)
     identity = Path(save_dir) / "wandb.id"
-    if not identity.exists():
+    if not identity.exists() and is_rank_zero():
         with replacing(identity) as beside:
             beside.write_text(secrets.token_hex(4))
     return WandbDashboard(
         name=Path(save_dir).name,
-        id=identity.read_text(),
+        id=identity.read_text() if identity.exists() else None,  # of a rank that sends nothing
         save_dir=save_dir,
         project=project,
         entity=entity,

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torchmetrics import MeanMetric
 
+from triptych.accounting.peaks import device_kind
 from triptych.contract.batch import Batch
 from triptych.contract.model import TranslationModel
 from triptych.errors import UserError
@@ -47,9 +48,10 @@ class TranslationModule(lightning.LightningModule):
         tokenizer: fingerprint that every checkpoint carries.
 
     Attributes:
-        batch_shape: of the batch that is computed, or was last, in words; empty before the first one.
+        batch_description: of the batch that is computed, or was last, in words; empty before the first one.
         diverged: whether the loss is not a number any more. Training then ends.
-        changed_devices: whether another number of devices has trained a part, so that seconds do not compare.
+        changed_devices: whether other devices, or another number of them, have trained a part, so that seconds do not
+            compare.
         peak: FLOP/s that all devices together can reach; dashboards show the share reached. None if it is not known.
         training_hash: of the training, which its checkpoints name; None if the caller sets none, as in benchmarks.
     """
@@ -76,7 +78,7 @@ class TranslationModule(lightning.LightningModule):
         self.log_every = log_every
         self.tokenizer = tokenizer
         self.data_seen = DataSeen()
-        self.batch_shape = ""
+        self.batch_description = ""
         self.diverged = False
         self.changed_devices = False
         self.peak: float | None = None
@@ -116,7 +118,7 @@ class TranslationModule(lightning.LightningModule):
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         """Keep a batch while it is still on the CPU: counting it there does not wait for the device."""
-        self._on_cpu, self.batch_shape = batch, batch.shape
+        self._on_cpu, self.batch_description = batch, batch.description
         return batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
@@ -124,7 +126,7 @@ class TranslationModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         parts = self.loss(self.model(batch), batch.step_tokens, self.global_step / self.total_steps)
-        self._window.add(parts, self.global_step + 1, self.batch_shape)
+        self._window.add(parts, self.global_step + 1, self.batch_description)
         self._lambda = parts.lambda_
         # Lightning divides by the accumulated batches, and data-parallel ranks average; the loss is a share already.
         return parts.loss * self.trainer.accumulate_grad_batches * self.trainer.world_size
@@ -277,10 +279,14 @@ class TranslationModule(lightning.LightningModule):
         checkpoint["seconds"] = self.seconds
         checkpoint["random"] = all_gather(self._random or random_state(self.device))
         checkpoint["changed_devices"] = self.changed_devices
+        checkpoint["device"] = device_kind(self.trainer.strategy.root_device)
+        checkpoint["stopped"], checkpoint["diverged"] = self.trainer.should_stop, self.diverged
         checkpoint["window"] = all_gather(self._window.state_dict())
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint. It may be of more or fewer processes, if they had as many batches a step together.
+
+        A training that was over before its budget, such as by early stopping, ends at once.
 
         Raises:
             UserError: the checkpoint is of version 0.2.
@@ -295,8 +301,11 @@ class TranslationModule(lightning.LightningModule):
             ) from error
         self.seconds = checkpoint["seconds"]
         self._window.load_state_dict(share_of(checkpoint["window"], rank, ranks), self.device)
+        self.trainer.should_stop, self.diverged = checkpoint.get("stopped", False), checkpoint.get("diverged", False)
+        device = device_kind(self.trainer.strategy.root_device)
+        self.changed_devices = checkpoint["changed_devices"] or checkpoint.get("device", device) != device
         if before == ranks:
-            self._random, self.changed_devices = checkpoint["random"][rank], checkpoint["changed_devices"]
+            self._random = checkpoint["random"][rank]
             return
         self.changed_devices = True
         progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]

@@ -68,7 +68,7 @@ class Cosine:
     Args:
         peak: highest learning rate.
         floor: learning rate of the last step.
-        warmup: optimizer steps of the rise; 0 begins at the peak.
+        warmup: optimizer steps of the rise; 0 for none.
 
     Raises:
         UserError: an argument is negative.

@@ -28,16 +28,16 @@ class LossWindow:
     def __len__(self) -> int:
         return len(self._parts)
 
-    def add(self, parts: LossParts, step: int, shape: str) -> None:
+    def add(self, parts: LossParts, step: int, batch: str) -> None:
         """Add a batch.
 
         Args:
             parts: of its loss.
             step: optimizer step that it belongs to, from 1.
-            shape: ``Batch.shape``.
+            batch: ``Batch.description``.
         """
         self._parts.append(replace(parts, loss=parts.loss.detach()))
-        self._batches.append((step, shape))
+        self._batches.append((step, batch))
 
     def clear(self) -> None:
         """Begin the next line."""
@@ -49,7 +49,7 @@ class LossWindow:
         return [sum(getattr(parts, name) for parts in self._parts) for name in FIELDS]
 
     def first_not_finite(self) -> tuple[int, str] | None:
-        """Return step and shape of the first batch whose loss is not a number; None if all are."""
+        """Return step and description of the first batch whose loss is not a number; None if all are."""
         losses = torch.stack([parts.loss for parts in self._parts]).isfinite().tolist()
         return next((batch for batch, finite in zip(self._batches, losses, strict=True) if not finite), None)
 
@@ -59,9 +59,9 @@ class LossWindow:
             {
                 "parts": {name: _to(value, "cpu") for name, value in vars(parts).items()},
                 "step": step,
-                "shape": shape,
+                "shape": batch,
             }
-            for parts, (step, shape) in zip(self._parts, self._batches, strict=True)
+            for parts, (step, batch) in zip(self._parts, self._batches, strict=True)
         ]
 
     def load_state_dict(self, state: list[dict[str, Any]], device: torch.device) -> None:

@@ -59,6 +59,7 @@ def two_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     monkeypatch.setattr(os, "sysconf", lambda name: 100)
     monkeypatch.setattr(os, "getpriority", lambda which, who: 0)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("torch.get_num_threads", lambda: 2)
     monkeypatch.delenv(threads.THREADS, raising=False)
 
     def state(seconds: tuple[float, float], own: float, low: float) -> None:
@@ -119,6 +120,24 @@ def test_the_users_number_of_threads_stays(
     watch = two_cores(2.0, (2.0, 0.0), 0.0)
     monkeypatch.setenv(threads.THREADS, given)
     assert leave_busy_cores(watch) is None
+
+
+@pytest.mark.parametrize(("quota", "expected"), [("100000 100000", [1]), ("300000 100000", [3]), ("900000 100000", [])])
+def test_a_containers_quota_limits_threads(
+    quota: str, expected: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch counts the cores of the machine. Nothing is said: no program takes them away."""
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    monkeypatch.setattr(threads, "CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(threads, "CPU_TIMES", tmp_path / "none")
+    monkeypatch.setattr(threads, "SHORTEST_WATCH", 0.0)
+    monkeypatch.setattr(threads, "cores_of_system", lambda: 8)
+    monkeypatch.delenv(threads.THREADS, raising=False)
+    now = [8]
+    monkeypatch.setattr("torch.get_num_threads", lambda: now[-1])
+    monkeypatch.setattr("torch.set_num_threads", now.append)
+    assert leave_busy_cores(CoreWatch()) is None
+    assert now[1:] == expected
 
 
 def test_a_system_that_does_not_tell_keeps_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

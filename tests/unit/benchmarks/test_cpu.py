@@ -14,6 +14,9 @@ from benchmarks import cpu
 class Idle(SimpleNamespace):
     """A worker that does nothing."""
 
+    def turn(self) -> dict[str, float]:
+        return {}
+
     def __enter__(self) -> Idle:
         return self
 

@@ -30,6 +30,7 @@ def test_training_has_medians_flops_and_ratios() -> None:
         "transformer": {
             "models": {"transformer 32-true": model, "transformer joeynmt": {"parameters": 3e6}},
             "readings": readings,
+            "alone": [reading(1, 160), reading(1, 100), reading(1, 400)],
             **turn,
         },
         "lm4mt": {"models": both, "readings": beside_lm4mt, **turn},
@@ -39,6 +40,7 @@ def test_training_has_medians_flops_and_ratios() -> None:
     # 1,500 tokens a second of 2e6 FLOPs each are 3 GFLOP/s, half of the best peak; the ratios are 5, 2.5 and 10
     ours = "| transformer | 32-true | 2.00M | 500 | 1,000 | 3 | 50% | 1.00 | 3.00M | 200 | 5.00 ["
     assert ours in text
+    assert "] | 160 | 6.25 |" in text, "beside JoeyNMT as installed"
     assert "| lm4mt | 32-true | 2.00M | 225 | 450 | 1 | 22% | 1.00 |  |  |  |" in text
     assert "LM4MT trains on 0.50 [0.50, 0.50] (32-true) times as many tokens" in text
     assert text.count("| transformer | 32-true |") == 1  # its speed beside JoeyNMT, not beside LM4MT
@@ -49,6 +51,7 @@ def test_training_has_medians_flops_and_ratios() -> None:
     alone = page({"machine": here, "minutes": {}, "parts": {"lm4mt": parts["lm4mt"]}})
     assert "| lm4mt | 32-true |" in alone
     assert "an update of ours" not in alone
+    assert "as installed" not in alone
 
 
 def test_machines_with_other_instructions_have_pages_of_their_own() -> None:

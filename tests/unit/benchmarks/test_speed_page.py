@@ -50,6 +50,10 @@ def test_the_page_has_the_speeds_of_a_processor_with_bf16(processor: str) -> Non
         rates = [median(readings, f"{arm} {how}", "tgt_tokens") for how in (*precisions, "joeynmt")]
         ratios = [ratio_of(readings, f"{arm} {how}", f"{arm} joeynmt", "tgt_tokens") for how in precisions]
         assert f"| {' | '.join([*(f'{rate:,.0f}' for rate in rates), *map(str, ratios)])} |" in text
+        if alone := found["parts"][arm].get("alone"):
+            installed = statistics.median(reading["tgt_tokens"] for reading in alone)
+            times = [f"{rate / installed:.2f}" for rate in rates[:2]]
+            assert f"| {' | '.join([f'{installed:,.0f}', *times])} |" in text
     shares = shares_of_peak(found)
     mixed, full = ([share for name, share in shares.items() if name.endswith(how)] for how in precisions)
     assert f"{min(full):.0%} to {max(full):.0%}" in text

@@ -14,7 +14,7 @@ RUNS = "run=demo:transformer,demo:rnn_bahdanau"
     ("command", "given"),
     [
         ("translate", ["output=y.fr", "input=x.en"]),
-        ("evaluate", ["output=kept", "split=test"]),
+        ("evaluate", ["output=kept", "input=x.en", "reference=x.fr"]),
         ("attend", ["sentence=a"]),
     ],
 )
@@ -29,6 +29,7 @@ def test_one_file_for_several_combinations_is_refused(command: str, given: list[
     ("command", "given"),
     [
         ("translate", ["input=x.en"]),
+        ("evaluate", ["output=kept", "run=null", "hypothesis=a.fr,b.fr", "reference=x.fr"]),
         ("translate", ["output=${checkpoint}.txt", "checkpoint=best,last", "run=demo:transformer"]),
         ("attend", ["sentence=a", "output=${device}.html", "device=cpu,cuda", "run=demo:transformer"]),
     ],

@@ -205,7 +205,7 @@ def test_a_missing_package_loses_no_progress(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         read_text(Numbers(50), tmp_path, selection)
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
-    with pytest.raises(UserError, match=r"needs py3langid, .*triptych\[langid\]"):
+    with pytest.raises(UserError, match=r"needs py3langid, .*\.\[langid\]"):
         read_text(Numbers(), tmp_path, selection)
     assert [*tmp_path.glob("text/.*/text.journal")]
 

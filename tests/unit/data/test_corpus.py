@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from triptych.data.corpus import Corpus, Pairs, TextCorpus, ToyCorpus
+from triptych.data.corpus import Corpus, Pairs, Section, TextCorpus, ToyCorpus
 from triptych.errors import UserError
 
 
@@ -201,3 +201,10 @@ def test_a_name_leads_nowhere(name: str) -> None:
     pairs = Pairs(["a"], ["b"])
     with pytest.raises(UserError, match="is no plain name"):
         Corpus(name, ("en", "fr"), {"train": pairs, "validation": pairs})
+
+
+def test_every_pair_belongs_to_a_section() -> None:
+    pairs = Pairs(["a", "b", "c"], ["d", "e", "f"])
+    sections = {"train": [Section(("en", "fr"), 1), Section(("en", "de"), 1)]}
+    with pytest.raises(UserError, match=r"sections of the train split .* have 2 sentence pairs and the split has 3"):
+        Corpus("parts", ("en", "fr", "de"), {"train": pairs, "validation": pairs}, sections=sections)

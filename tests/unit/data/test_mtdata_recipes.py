@@ -124,5 +124,5 @@ print(*(corpus in INDEX for corpus in RECIPES["wmt14_enfr"].all_dids()))
 
 def test_without_mtdata(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"data.recipe=tiny needs the package mtdata, .*triptych\[recipes\]"):
+    with pytest.raises(UserError, match=r"data.recipe=tiny needs the package mtdata, .*\.\[recipes\]"):
         load(folder)

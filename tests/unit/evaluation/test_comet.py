@@ -60,7 +60,7 @@ def test_the_option_builds_it(model: MadeUpModel) -> None:
 
 def test_without_the_package_it_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "comet", None)
-    with pytest.raises(UserError, match=r"^metric=comet needs a package .*pip install 'triptych\[comet\]'.*\.$"):
+    with pytest.raises(UserError, match=r"^metric=comet needs a package .*pip install -e '\.\[comet\]'.*\.$"):
         Comet(**SETTINGS)
 
 

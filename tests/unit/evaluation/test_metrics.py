@@ -211,6 +211,11 @@ def test_a_given_tokenization_holds_for_every_language_and_text_of_two_kinds_has
     assert Bleu(tokenize="language", lowercase=False).for_languages(["fr", "de"]) is not None
 
 
+def test_the_tokenization_of_a_language_that_nobody_has_named() -> None:
+    with pytest.raises(UserError, match=r"tokenize=language needs the target language; give tgt="):
+        Bleu(tokenize="language", lowercase=False).score(["a"], ["a"], [""])
+
+
 @pytest.mark.parametrize(("language", "package"), [("ja", "MeCab"), ("ko", "mecab_ko")])
 def test_a_tokenization_that_is_not_installed_is_named(language: str, package: str) -> None:
     if importlib.util.find_spec(package):

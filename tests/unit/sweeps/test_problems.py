@@ -17,6 +17,7 @@ def make_arm(folder: Path, place: int, *overrides: str, **made: str) -> None:
 
 def problems(folder: Path) -> list[str]:
     sweep = object.__new__(Sweep)  # a sweep whose arms are those that the folder has
+    sweep._before = {}
     sweep.output, sweep.planned = folder, []
     return sweep.problems()
 

@@ -62,3 +62,4 @@ def test_other_budgets() -> None:
     assert steps(model, none, steps=7) == 7
     assert steps(model, none, epochs=3) == 3 * steps(model, none, epochs=1)
     assert steps(model, none, tokens=1) == 1
+    assert steps(model, none, tokens=4, times=0.1) == 1, "a part of the first step"

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 import lightning
 from lightning.pytorch.callbacks import Callback
 
-from triptych.kernels.matmul import fast_products
+from triptych.kernels.fast_matmul import fast_products
 
 
 class FastTraining(Callback):
-    """Use ``kernels.matmul.fast_products`` in training steps, and not in the translations between them.
+    """Use ``kernels.fast_matmul.fast_products`` in training steps, and not in the translations between them.
 
     Decoding meets many small sizes of products, for which the faster library does not pay.
     """

@@ -27,6 +27,8 @@ ONE_STOP = 1.0
 class SaveOnSignal(Callback):
     """End training after the current optimizer step on Ctrl-C or SIGTERM, with nothing lost.
 
+    Several processes end after the next step at which they agree, at most ``STEPS_BETWEEN_CHECKS`` later.
+
     A job that submitit has started on Slurm goes back into the queue after SIGTERM, and after the signal that comes
     before its wall time is over.
 

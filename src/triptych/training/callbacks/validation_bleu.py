@@ -13,6 +13,7 @@ from triptych.contract.vocabulary import LanguageTags
 from triptych.data.store import Store
 from triptych.data.tokenizer import Tokenizer
 from triptych.decoding.batches import decode
+from triptych.decoding.lines import without_line_breaks
 from triptych.decoding.search import Search
 from triptych.evaluation.metrics import Metric, score_corpus, standard_metrics
 from triptych.training.distributed import all_gather
@@ -78,8 +79,9 @@ class ValidationBleu(Callback):
                 logger.log_text("validation/samples", columns, samples, step=trainer.global_step)
 
     def _translate(self, trainer: lightning.Trainer, module: TranslationModule) -> list[str]:
-        """Translate this rank's sentences and gather those of the others."""
-        mine = range(trainer.global_rank, len(self.sources), trainer.world_size)
+        """Translate this rank's sentences and gather those of the others. Empty lines stay empty."""
+        of_rank = range(trainer.global_rank, len(self.sources), trainer.world_size)
+        mine = [i for i in of_rank if self.lines[0][i].strip()]
         with torch.compiler.set_stance("force_eager"):  # shapes of search are too many to compile
             found = decode(
                 module.whole_model(),
@@ -89,9 +91,10 @@ class ValidationBleu(Callback):
                 device=module.device,
                 tags=[self.tags[i] for i in mine],
             )
-        texts = dict(zip(mine, self.tokenizer.decode([h[0].tokens for h in found], "tgt"), strict=True))
+        decoded = self.tokenizer.decode([h[0].tokens for h in found], "tgt")
+        texts = {i: without_line_breaks(text) for i, text in zip(mine, decoded, strict=True)}
         texts = {i: text for part in all_gather(texts) for i, text in part.items()}
-        return [texts[i] for i in range(len(self.sources))]
+        return [texts.get(i, "") for i in range(len(self.sources))]
 
     def state_dict(self) -> dict[str, Any]:
         return {"validations": self.validations}

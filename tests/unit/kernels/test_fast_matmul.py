@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from triptych.commands import cli
-from triptych.kernels import linear_cross_entropy
-from triptych.kernels import matmul as products
+from triptych.kernels import fast_matmul, linear_cross_entropy
 
 CPU = torch.device("cpu")
 
@@ -21,14 +20,14 @@ def allowed() -> str:
 @pytest.fixture
 def as_if_it_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever processor this is."""
-    monkeypatch.setattr(products, "pays", lambda: True)
+    monkeypatch.setattr(fast_matmul, "is_faster", lambda: True)
 
 
 def test_products_are_exact_and_what_was_allowed_before_is_again() -> None:
     one, other = torch.randn(300, 128), torch.randn(128, 70)
     before = allowed()
-    with products.fast_products(CPU):
-        assert (allowed() != before) == products.pays()
+    with fast_matmul.fast_products(CPU):
+        assert (allowed() != before) == fast_matmul.is_faster()
         found = one @ other
     assert allowed() == before
     torch.testing.assert_close(found, (one.double() @ other.double()).float(), rtol=1e-4, atol=1e-4)
@@ -39,7 +38,7 @@ def test_an_error_inside_leaves_nothing_behind() -> None:
     before = allowed()
 
     def fail() -> None:
-        with products.fast_products(CPU):
+        with fast_matmul.fast_products(CPU):
             assert allowed() != before
             raise ZeroDivisionError
 
@@ -51,15 +50,15 @@ def test_an_error_inside_leaves_nothing_behind() -> None:
 @pytest.mark.usefixtures("as_if_it_paid")
 def test_a_gpu_is_left_alone() -> None:
     before = allowed()
-    with products.fast_products(torch.device("cuda")):
+    with fast_matmul.fast_products(torch.device("cuda")):
         assert allowed() == before
 
 
 def test_other_makers_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nvendor_id\t: GenuineIntel\n")
-    monkeypatch.setattr(products, "CPUINFO", cpuinfo)
-    assert not products.pays.__wrapped__()
+    monkeypatch.setattr(fast_matmul, "CPUINFO", cpuinfo)
+    assert not fast_matmul.is_faster.__wrapped__()
 
 
 def test_a_processor_that_would_round(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +70,7 @@ def test_a_processor_that_would_round(monkeypatch: pytest.MonkeyPatch) -> None:
         return product(one.bfloat16(), other.bfloat16()).float() if half else product(one, other)
 
     monkeypatch.setattr(torch.Tensor, "__matmul__", rounding)
-    assert not products._exact()
+    assert not fast_matmul._exact()
 
 
 @pytest.mark.usefixtures("as_if_it_paid")

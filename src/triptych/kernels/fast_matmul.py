@@ -34,13 +34,13 @@ def fast_products(device: torch.device) -> Iterator[None]:
     Args:
         device: where the products are computed; nothing changes except on a CPU.
     """
-    pay = kernels.fast() and device.type == "cpu" and pays()
-    with _by_onednn() if pay else products_reference(device):
+    faster = kernels.fast() and device.type == "cpu" and is_faster()
+    with _by_onednn() if faster else products_reference(device):
         yield
 
 
 @functools.cache
-def pays() -> bool:
+def is_faster() -> bool:
     """Whether MKL is slow on this processor, and oneDNN exact."""
     return (
         platform.machine() == "x86_64"
