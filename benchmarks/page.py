@@ -23,7 +23,11 @@ def trainings(found: dict[str, Any]) -> dict[str, Any]:
 def training(found: dict[str, Any]) -> list[str]:
     measured, reached, peaks = trainings(found), flops_per_second(found), _peaks(found)
     # Older measurements lack JoeyNMT as installed.
-    installed = ["JoeyNMT's target/s as installed", "ratio"] if any("alone" in one for one in measured.values()) else []
+    installed = (
+        ["JoeyNMT's target/s as installed", "ratio as installed"]
+        if any("alone" in one for one in measured.values())
+        else []
+    )
     rows = []
     for name, rate in reached.items():
         arm, precision = name.split()

@@ -32,7 +32,7 @@ from triptych.data.assumed_stream import SAMPLE, AssumedStream
 from triptych.data.batching import Stream
 from triptych.data.store import SPECIAL_TOKENS
 from triptych.layers import sequence_layout as packing
-from triptych.runs import speeds
+from triptych.runs import speed_cache
 from triptych.runs.measured_speeds import read_speeds
 from triptych.sweeps.forecast import UTILISATION, forecast_arms
 from triptych.sweeps.forecast_figures import figures, notes
@@ -251,8 +251,10 @@ def test_the_last_step_validates_and_a_run_without_test_sets_tunes_its_penalty(t
 def test_a_speed_is_that_of_a_device_or_of_its_kind(tmp_path: Path) -> None:
     config = compose_train("scale=smoke", f"cache={tmp_path}")
     for name, speed in (("NVIDIA H100 MIG 1g.10gb", 1.0), ("NVIDIA RTX A1000", 2.0), ("NVIDIA H100 PCIe", 3.0)):
-        speeds.record(config, "print", name, speed)
-    known = {name: speeds.known(config, "print", name) for name in ("H100 PCIe", "NVIDIA H100 MIG 1g.10gb", "A100")}
+        speed_cache.record(config, "print", name, speed)
+    known = {
+        name: speed_cache.known(config, "print", name) for name in ("H100 PCIe", "NVIDIA H100 MIG 1g.10gb", "A100")
+    }
     assert known == {"H100 PCIe": 3.0, "NVIDIA H100 MIG 1g.10gb": 1.0, "A100": None}
 
 
@@ -263,7 +265,7 @@ def test_times_are_for_the_threads_of_arms_side_by_side(tmp_path: Path, monkeypa
     before = torch.get_num_threads()
     command = [*SMOKE, f"cache={tmp_path}"]
     config = compose_train(*command)
-    speeds.record(config, instantiate(config.data).fingerprint, f"cpu {platform.machine()}, 3 threads", 1000.0)
+    speed_cache.record(config, instantiate(config.data).fingerprint, f"cpu {platform.machine()}, 3 threads", 1000.0)
     beside = forecast_arms([*command, "seed=1,2", "jobs=2"])
     assert torch.get_num_threads() == before
     assert [(one.jobs, one.measured, one.device[-9:]) for one in beside] == [(2, True, "3 threads")] * 2
@@ -277,8 +279,8 @@ def test_times_are_for_the_threads_of_arms_side_by_side(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(("lines", "steady"), [([1.0, 8.0, 9.0, 10.0], 9.0), ([1.0, None, 7.0], 7.0), ([1.0], 5.0)])
 def test_a_steady_speed_leaves_out_where_compilers_work(lines: list[float | None], steady: float) -> None:
-    assert speeds.steady(pd.DataFrame({"train/tokens_per_second": lines}), 5.0) == steady
-    assert speeds.steady(pd.DataFrame(), 5.0) == 5.0
+    assert speed_cache.steady(pd.DataFrame({"train/tokens_per_second": lines}), 5.0) == steady
+    assert speed_cache.steady(pd.DataFrame(), 5.0) == 5.0
 
 
 def test_a_measured_speed_is_of_whole_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +304,7 @@ def test_speeds_of_arms_alone_are_kept_for_reports(tmp_path: Path, monkeypatch: 
         "new/speeds.json",
     ]
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("triptych.sweeps.alone.CoreWatch.busy_cores", lambda watch: 0)
+    monkeypatch.setattr("triptych.sweeps.arm_speeds.CoreWatch.busy_cores", lambda watch: 0)
     done = triptych(*command, "-m", "--measure", "4", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = read_speeds(tmp_path / "new")
@@ -316,7 +318,7 @@ def test_speeds_of_arms_alone_are_kept_for_reports(tmp_path: Path, monkeypatch: 
         assert line[1] == f"{speed.parameters / 1e6:.2f}"
     done = triptych(*command, cwd=tmp_path)
     assert done.stderr == "triptych: --speeds keeps what was measured here; add --measure 60.\n"
-    monkeypatch.setattr("triptych.sweeps.alone.CoreWatch.busy_cores", lambda watch: 1)
+    monkeypatch.setattr("triptych.sweeps.arm_speeds.CoreWatch.busy_cores", lambda watch: 1)
     done = triptych(*command, "--measure", "4", cwd=tmp_path)
     assert done.returncode == 2
     assert "other programs keep 1 of its cores busy; wait until they have ended" in " ".join(done.stderr.split())

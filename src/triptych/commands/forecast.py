@@ -14,7 +14,7 @@ from triptych.files import require_output
 from triptych.reports.forecast_table import forecast_table
 from triptych.reports.labels import label_arms
 from triptych.runs.measured_speeds import write_speeds
-from triptych.sweeps.alone import JOBS, refuse_company, speeds_of
+from triptych.sweeps.arm_speeds import JOBS, refuse_company, speeds_of
 from triptych.sweeps.forecast import forecast_arms
 from triptych.sweeps.forecast_figures import notes
 

@@ -11,6 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from triptych.evaluation.checks import require_equal_counts
 from triptych.evaluation.metrics import Metric
+from triptych.evaluation.value_ranges import value_ranges
 
 
 class LengthBucket(TypedDict):
@@ -46,18 +47,18 @@ def bleu_by_length(
         ValueError: the numbers of lines differ, there are none, or ``edges`` are not positive and ascending.
     """
     require_equal_counts(hypotheses=hypotheses, references=references, sources=sources)
-    lengths, bounds = [len(line.split()) for line in sources], [0, *edges]
-    if any(low >= high for low, high in pairwise(bounds)):
+    lengths = [len(line.split()) for line in sources]
+    if any(low >= high for low, high in pairwise([0, *edges])):
         raise ValueError(f"edges={list(edges)} must be positive and ascend")
     buckets = []
-    for low, high in [*pairwise(bounds), (bounds[-1], None)]:
-        rows = [i for i, words in enumerate(lengths) if low <= words and (high is None or words < high)]
+    for bounds in value_ranges(edges):
+        rows = [i for i, words in enumerate(lengths) if bounds.has(words)]
         lines = [hypotheses[i] for i in rows], [references[i] for i in rows], [""] * len(rows)
         buckets.append(
             LengthBucket(
-                label=f"{low}+" if high is None else f"{low}-{high - 1}",
-                low=low,
-                high=high,
+                label=bounds.label,
+                low=bounds.low,
+                high=bounds.high,
                 sentences=len(rows),
                 bleu=bleu.score(*lines).score if rows else None,
             )

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TypedDict
 
 from triptych.data.corpus import Corpus
 from triptych.data.pairs import TRAIN
+from triptych.evaluation.value_ranges import value_ranges
 
 
 class FrequencyBucket(TypedDict):
@@ -68,14 +69,17 @@ def recall_by_frequency(
         for word, count in wanted.items():
             words[counts.get(word, 0)] += count
     buckets = []
-    bounds = [0, *edges]
-    for low, high in [*pairwise(bounds), (bounds[-1], None)]:
-        inside = [times for times in words if low <= times and (high is None or times < high)]
+    for bounds in value_ranges(edges):
+        inside = [times for times in words if bounds.has(times)]
         total, right = (sum(counted[times] for times in inside) for counted in (words, found))
-        label = f"{low}+" if high is None else str(low) if high == low + 1 else f"{low}-{high - 1}"
         buckets.append(
             FrequencyBucket(
-                label=label, low=low, high=high, words=total, found=right, recall=right / total if total else None
+                label=bounds.label,
+                low=bounds.low,
+                high=bounds.high,
+                words=total,
+                found=right,
+                recall=right / total if total else None,
             )
         )
     return buckets

@@ -24,9 +24,8 @@ from triptych.layers.convolution import (
     linear,
     linear_flops,
 )
-from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
+from triptych.layers.encoder_decoder import Encoder, Memory, StepwiseDecoder
 from triptych.layers.recording import RecordableAttention
-from triptych.layers.sequence_layout import SequenceLayout
 from triptych.ranges import Layers
 
 
@@ -103,7 +102,7 @@ class DecoderLayer(nn.Module):
         return add(h, self.attention(h, g, source)), seen[:, x.shape[1] :]
 
 
-class ConvolutionalDecoder(Decoder):
+class ConvolutionalDecoder(StepwiseDecoder):
     """Layers of convolution and attention over the targets, and the hidden vectors, W_out h_i^L + b_out.
 
     The softmax has no bias of its own, unlike the paper's b_o.
@@ -153,15 +152,11 @@ class ConvolutionalDecoder(Decoder):
         before = {f"before.{i}": zeros for i in range(len(self.layers))}
         return DecoderState({**source._asdict(), "position": position}, before)
 
-    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
-        return layout.select_tokens(self._run(embedded, self.start(memory))[0])
-
     def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         self.embed.positions.check(state.sentence["position"])
-        hidden, state = self._run(embedded.unsqueeze(1), state)
-        return hidden.squeeze(1), state
+        return super().step(embedded, state)
 
-    def _run(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def run(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Run some steps, one or all, from embedded tokens (A * W, T, E): hidden vectors of that shape, and the new
         state."""
         (count, steps), position = embedded.shape[:2], state.sentence["position"]

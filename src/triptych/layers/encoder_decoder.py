@@ -128,3 +128,21 @@ class Decoder(LayeredModule, ABC):
     def gpu_shares(self, encoder: Encoder) -> GpuShares | None:
         """Return ``TranslationModel.gpu_shares`` of a model with this decoder and an encoder."""
         return None
+
+
+class StepwiseDecoder(Decoder):
+    """A decoder that computes any number of steps from a state, all of a target with teacher forcing, or one."""
+
+    @abstractmethod
+    def run(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Run some steps from embedded tokens (A * W, T, E): hidden vectors (A * W, T, E), and the new state.
+
+        W hypotheses of each of A sentences; with teacher forcing, W = 1.
+        """
+
+    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
+        return layout.select_tokens(self.run(embedded, self.start(memory))[0])
+
+    def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        hidden, state = self.run(embedded.unsqueeze(1), state)
+        return hidden.squeeze(1), state

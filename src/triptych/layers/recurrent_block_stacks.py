@@ -19,7 +19,7 @@ from triptych.contract.flat_config import flat_config
 from triptych.errors import require_at_least, require_one_of
 from triptych.kernels.lstm import sentences
 from triptych.layers.attention import ProjectedMemory
-from triptych.layers.encoder_decoder import Decoder, Encoder, Memory
+from triptych.layers.encoder_decoder import Encoder, Memory, StepwiseDecoder
 from triptych.layers.recurrent_blocks import RecurrentBlockConfig, RecurrentDecoderBlock, RecurrentEncoderBlock
 from triptych.layers.recurrent_stack import as_tensor, layer_states
 from triptych.layers.sequence_layout import SequenceLayout
@@ -64,7 +64,7 @@ class RecurrentBlockEncoder(Encoder):
         return sum(block.flops(src_length) for block in self)
 
 
-class RecurrentBlockDecoder(Decoder):
+class RecurrentBlockDecoder(StepwiseDecoder):
     """A stack of L blocks, and the final norm of a pre-norm stack.
 
     Args:
@@ -130,14 +130,7 @@ class RecurrentBlockDecoder(Decoder):
         zeros = vectors.new_zeros(memory.layout.size[0], len(self.blocks), states, self.hidden_size)
         return DecoderState(sentence, {"recurrent": zeros})
 
-    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
-        return layout.select_tokens(self._run(embedded, self.start(memory))[0])
-
-    def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        hidden, state = self._run(embedded.unsqueeze(1), state)
-        return hidden.squeeze(1), state
-
-    def _run(self, x: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def run(self, x: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Run some steps, one or all, from embedded tokens (A * W, T, D): hidden vectors of that shape, and the new
         state."""
         new = []

@@ -21,11 +21,10 @@ from triptych.kernels.in_place import biased_tanh
 from triptych.kernels.loop_matmul import loop_products, loop_products_reference, matmul
 from triptych.kernels.packed_linear import Linear
 from triptych.kernels.precision import cast_once
-from triptych.layers.encoder_decoder import Decoder, Encoder, Memory, RecurrentState
+from triptych.layers.encoder_decoder import Encoder, Memory, RecurrentState, StepwiseDecoder
 from triptych.layers.recurrent import RecurrentConfig, RecurrentEncoder, Weights, init_gates
 from triptych.layers.recurrent_stack import RecurrentStack, as_tensor, layer_states
 from triptych.layers.rnn_attention import SCORES, AttendedMemory, RNNAttention, check_attention
-from triptych.layers.sequence_layout import SequenceLayout
 from triptych.ranges import Layers
 
 
@@ -57,7 +56,7 @@ class StepResult(NamedTuple):
     input_feed: Tensor | None
 
 
-class RecurrentDecoder(RecurrentStack, Decoder):
+class RecurrentDecoder(RecurrentStack, StepwiseDecoder):
     """Recurrent layers, attention, and the hidden vectors: tanh(W_c […] + b_c), of dimension E.
 
     With ``residual``, s is the top layer's output plus its input. Luong's query and W_c use this sum. Bahdanau's query
@@ -160,14 +159,7 @@ class RecurrentDecoder(RecurrentStack, Decoder):
             hypothesis["input_feed"] = s_0.new_zeros(len(vectors), self.embedding_size)
         return DecoderState(sentence, hypothesis)
 
-    def forward(self, embedded: Tensor, layout: SequenceLayout, memory: Memory) -> Tensor:
-        return layout.select_tokens(self._run(embedded, self.start(memory))[0])
-
-    def step(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        hidden, state = self._run(embedded.unsqueeze(1), state)
-        return hidden.squeeze(1), state
-
-    def _run(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def run(self, embedded: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Run some steps, one or all, from embedded tokens (B, T, E): hidden vectors (B, T, E), and the new state.
 
         In search, B = A * W: W hypotheses of each of A sentences.

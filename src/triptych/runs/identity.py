@@ -43,7 +43,7 @@ LATER_SEARCH_KEYS: Mapping[str, Any] = {"search.stop": "exact", "validation.sear
 """Keys that came later as well, but always count in hashes."""
 ANY_DEVICES: Mapping[str, Any] = {"accelerator": "cpu", "devices": 1, "num_nodes": 1, "workers": 0}
 """Values that are hashed in the place of the real devices. They are those of one process on a CPU, so that runs of
-version 0.2 that trained there keep their hashes."""
+earlier states of 0.3.0 that trained there keep their hashes."""
 COPIES: Mapping[str, Any] = {"strategy": "auto"}
 """Value that is hashed in the place of ``strategy.strategy`` if every device has a copy of the model. Sharded runs are
 others: their optimizer's state is numbered otherwise."""
@@ -82,7 +82,7 @@ def config_hash(
         reference: configuration of the model whose size ``match`` copies.
         leaving_out: further keys to ignore. Without ``SCORING``, the hash identifies the training alone: runs that
             share it share their weights.
-        with_devices: whether other devices, or another number of them, make another hash, as all did in version 0.2.
+        with_devices: whether other devices, or another number of them, make another hash, as they did once.
 
     Raises:
         UserError: ``init`` names no run.

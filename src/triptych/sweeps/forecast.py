@@ -15,7 +15,7 @@ from triptych.accounting.peaks import datasheet_peak, device_name, peak_flops
 from triptych.accounting.threads import available_cores
 from triptych.config.composition import RunConfig, arms_of
 from triptych.errors import UserError
-from triptych.runs import speeds
+from triptych.runs import speed_cache
 from triptych.runs.identity import BUDGET, SCORING, display_overrides
 from triptych.sweeps.jobs import expected_jobs, training_of
 from triptych.sweeps.measure import ADAM_AVERAGES, activation_bytes, measured_speed, training_memory
@@ -173,7 +173,7 @@ def _estimate(
     steps = found.steps(config)
     tokens, flops = found.consumption(steps)
     activations, speed = _measurements(config, found, measure, of_cpu=of_cpu)
-    speed = speed or speeds.known(config, found.fingerprint, name)
+    speed = speed or speed_cache.known(config, found.fingerprint, name)
     peak = datasheet_peak(device)[0] if device else peak_flops(here, config.strategy.precision)[0]
     shares = found.model.gpu_shares if config.strategy.precision == "bf16-mixed" and not of_cpu else None
     utilisation = shares.training if shares else UTILISATION

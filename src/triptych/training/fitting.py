@@ -17,7 +17,7 @@ from triptych.config.composition import RunConfig
 from triptych.config.search_path import own_folders
 from triptych.errors import UserError, is_shortage_of_memory, one_line
 from triptych.files import error_names, replacing
-from triptych.runs import checkpoints, convergence, speeds
+from triptych.runs import checkpoints, convergence, speed_cache
 from triptych.runs.digests import with_digests
 from triptych.runs.folder import RunFolder, read_metrics, write_json
 from triptych.runs.warnings import of_training
@@ -67,8 +67,8 @@ def fit_and_record(plan: RunPlan, parts: TrainingParts, trainer: lightning.Train
         logger.warning(found.sentence)
     if not parts.module.changed_devices:
         with contextlib.suppress(OSError):  # a cache that is full or gone costs no result
-            steady = speeds.steady(logged, result["train"]["tokens_per_second"])
-            speeds.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
+            steady = speed_cache.steady(logged, result["train"]["tokens_per_second"])
+            speed_cache.record(config, plan.corpus.fingerprint, result["train"]["device"], steady)
     return result
 
 

@@ -89,7 +89,7 @@ def plan_run(run_config: RunConfig, *, sweep: str | None = None, label: str | No
     corpus = instantiate(config.data)
     hash_of = partial(config_hash, config, corpus.fingerprint, reference=reference)
     if find_run(output, hash_of()) is None and find_run(output, hash_of(with_devices=True)):
-        hash_of = partial(hash_of, with_devices=True)  # a run of version 0.2
+        hash_of = partial(hash_of, with_devices=True)  # a run of an earlier state of 0.3.0
     whole, training, trunk = hash_of(), hash_of(leaving_out=SCORING), hash_of(leaving_out=BUDGET)
     folder = run_folder(run_config, whole, label)
     return RunPlan(run_config, corpus, reference, whole, training, trunk, folder, sweep, label)

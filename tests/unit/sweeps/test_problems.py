@@ -6,6 +6,7 @@ from pathlib import Path
 
 from made_runs import make_arm as make_arm_alone
 
+from triptych.sweeps.arms import read_arms, set_status
 from triptych.sweeps.sweep import Sweep
 
 
@@ -51,3 +52,15 @@ def test_one_reason_for_all_arms(tmp_path: Path) -> None:
 def test_nothing_is_said_of_finished_arms(tmp_path: Path) -> None:
     make_arm(tmp_path, 0, "seed=1", run="a")
     assert problems(tmp_path) == []
+
+
+def test_a_sweeper_that_chooses_its_arms_does_not_count_those_of_an_earlier_start(tmp_path: Path) -> None:
+    make_arm(tmp_path, 0, "lr=1", status="running")
+    sweep = object.__new__(Sweep)
+    sweep.output, sweep.planned = tmp_path, []
+    sweep._before = {arm.identity: arm for arm in read_arms(tmp_path)}
+    assert not sweep.problems()
+    assert not sweep.unfinished
+    make_arm(tmp_path, 1, "lr=2", status="failed", reason="there is no text.")
+    set_status(tmp_path, read_arms(tmp_path)[0], "running")
+    assert sweep.problems() == ["lr=1: cut off", "lr=2: there is no text.", "1 of 2 arms failed, 1 not finished"]

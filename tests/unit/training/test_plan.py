@@ -53,7 +53,7 @@ def test_a_run_is_found_by_what_it_computes(tmp_path: Path) -> None:
 
 
 def test_a_run_that_its_devices_identified_is_found(tmp_path: Path) -> None:
-    """Version 0.2 hashed them."""
+    """Earlier states of 0.3.0 hashed them."""
     devices = "strategy=ddp", "strategy.precision=32-true"
     today = plan(tmp_path, *devices)
     earlier = config_hash(today.run_config.config, "text", with_devices=True)
