@@ -72,13 +72,14 @@ def training(found: dict[str, Any]) -> list[str]:
         f"within {SETTLED:.0%} of them, or when there had been enough. The peak rate is the best that any of these "
         f"processes measured for products of 1024 x 1024 matrices, {shown} GFLOP/s: the machine's speed varies.",
         "",
-        *(_as_installed_is() if installed else []),
+        *(_explain_installed() if installed else []),
         *table([*head, "JoeyNMT's parameters", "JoeyNMT's target/s", "ratio", *installed], rows),
         *(_lm4mt(measured["lm4mt"]) if "lm4mt" in measured else []),
     ]
 
 
-def _as_installed_is() -> list[str]:
+def _explain_installed() -> list[str]:
+    """Return the paragraph on how JoeyNMT was measured."""
     return [
         "JoeyNMT's process keeps freed memory in these turns (`MALLOC_MMAP_MAX_=0`, `MALLOC_TRIM_THRESHOLD_`), as "
         "triptych's does by itself. As installed, it gives memory back at every step and takes it again, which takes "

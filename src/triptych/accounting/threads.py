@@ -67,7 +67,7 @@ class CoreWatch:
 
 
 def leave_busy_cores(watch: CoreWatch) -> str | None:
-    """Give torch no more threads than there are cores for them: those of its container that no other program needs.
+    """Limit torch's threads to the cores that the container may use and that no other program keeps busy.
 
     All threads of an operation wait for the slowest one, so a training on all cores of two falls to a third of its
     speed when another program needs one of them, and a training with one thread keeps most of its own. Does nothing if

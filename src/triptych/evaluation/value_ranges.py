@@ -20,6 +20,7 @@ class ValueRange(NamedTuple):
         return str(self.low) if self.high == self.low + 1 else f"{self.low}-{self.high - 1}"
 
     def has(self, number: int) -> bool:
+        """Whether a number lies in the range."""
         return self.low <= number and (self.high is None or number < self.high)
 
 

@@ -182,8 +182,8 @@ class StoredRun(ABC):
     def recipe(self) -> str:
         """Everything that defines the run except its seed, as text. Runs with equal recipes are seeds of one config.
 
-        The devices that trained it do not define it. Neither do keys that its version did not have, with the values
-        that do what it did.
+        Devices are left out. So are keys that older versions lack, where their value changes nothing: seeds of two
+        versions are then one arm.
         """
         result = self.result or {}
         data = {key: value for key, value in (result.get("data") or {}).items() if not key.startswith("token_stream")}
