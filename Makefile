@@ -74,12 +74,14 @@ lint: .venv/installed-test
 	$(BIN)/mypy
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+# a test that hangs fails, with a traceback of all threads
+HANGS := -o faulthandler_timeout=240 -o faulthandler_exit_on_timeout=true
 
 quick: .venv/installed-test
-	$(PYTEST) -m "not slow and not gpu" tests/unit tests/architecture
+	$(PYTEST) $(HANGS) -m "not slow and not gpu" tests/unit tests/architecture
 
 test: lint
-	$(PYTEST) -m "not slow and not gpu"
+	$(PYTEST) $(HANGS) -m "not slow and not gpu"
 
 test-all: lint
 	$(PYTEST) -m "not gpu and not faults and not slurm"

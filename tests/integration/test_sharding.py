@@ -23,7 +23,7 @@ SETTINGS = [*CPUS, "batch.accumulate=2", "optimizer.optimizer.eps=1e-2"]
 
 
 def test_when_interrupted_it_trains_as_copies_do(tmp_path: Path) -> None:
-    settings = [*SETTINGS, *MODELS["lm4mt"], "budget.steps=16", "validation.every=8"]
+    settings = [*SETTINGS, *MODELS["lm4mt"], "budget.steps=20", "validation.every=10"]
     train(tmp_path / "copies", "strategy=ddp", *settings)
     train_and_terminate(tmp_path / "stopped", "strategy=fsdp", *settings, after=6)
     train(tmp_path / "stopped", "strategy=fsdp", *settings)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
-from threading import Barrier, Event
+from threading import Barrier, BrokenBarrierError, Event
 from typing import TypeVar
 
 import torch
@@ -69,7 +70,8 @@ def thread_map(work: Work[T, R], parts: Sequence[T], workers: int) -> Iterator[R
     def start() -> None:
         torch.get_num_threads()  # a thread takes over the common number at its first call, which must not come later
         torch.set_num_threads(next(shares))
-        started.wait()
+        with suppress(BrokenBarrierError):  # an executor whose initializer fails may never end
+            started.wait()
 
     pool = ThreadPoolExecutor(workers, initializer=start)
     try:

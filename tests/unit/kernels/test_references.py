@@ -205,6 +205,21 @@ def test_threads_that_start_meanwhile_have_all_of_pytorchs() -> None:
         torch.set_num_threads(threads)
 
 
+def test_a_worker_that_is_late_from_the_start_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All parts may be done before a worker has noticed that all have started; the pool then never ended, at times."""
+
+    class Late(threading.Barrier):
+        def wait(self, timeout: float | None = None) -> int:
+            number = super().wait(timeout)
+            if number == 0 and threading.current_thread() is not threading.main_thread():
+                raise threading.BrokenBarrierError
+            return number
+
+    monkeypatch.setattr(thread_map, "Barrier", Late)
+    for _ in range(50):
+        assert list(thread_map.thread_map(lambda part, _: part, range(2), 2)) == [0, 1]
+
+
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_part_that_fails_stops_the_others(failing: int) -> None:
     begun: list[int] = []
