@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -20,6 +20,7 @@ from sacrebleu.metrics.ter import TER
 from triptych.errors import UserError, require_at_least, require_one_of
 from triptych.evaluation.checks import require_equal_counts
 
+M = TypeVar("M", BLEU, CHRF)
 BY_LANGUAGE = "language"
 """Value of ``metric.bleu.tokenize`` that leaves the choice to the target language."""
 TOKENIZERS = {
@@ -96,6 +97,7 @@ class Bleu:
     def __init__(self, *, tokenize: str, lowercase: bool) -> None:
         require_one_of([*sorted(BLEU.TOKENIZERS), BY_LANGUAGE], "metric.bleu", tokenize=tokenize)
         self._settings: dict[str, Any] = {"tokenize": tokenize, "lowercase": lowercase}
+        self._metric = KeptReferences(BLEU, self._settings)
         if tokenize == BY_LANGUAGE:
             return
         try:
@@ -114,7 +116,7 @@ class Bleu:
             raise UserError(
                 f"metric.bleu.tokenize={BY_LANGUAGE} needs the target language; give tgt=…, or choose a tokenisation."
             )
-        return bleu_score(BLEU(**self._settings), hypotheses, references)
+        return bleu_score(self._metric.of(references), hypotheses)
 
     def for_languages(self, languages: Sequence[str]) -> Metric:
         """Return the metric for lines whose target languages are these, one for each line.
@@ -156,9 +158,10 @@ class ChrF:
             "beta": beta,
             "lowercase": lowercase,
         }
+        self._metric = KeptReferences(CHRF, self._settings)
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
-        return _sacrebleu_score(CHRF(**self._settings), hypotheses, references)
+        return _sacrebleu_score(self._metric.of(references), hypotheses)
 
 
 class Ter:
@@ -182,7 +185,7 @@ class Ter:
         }
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> MetricScore:
-        return _sacrebleu_score(TER(**self._settings), hypotheses, references)
+        return _sacrebleu_score(TER(**self._settings, references=[references]), hypotheses)
 
 
 class ExactMatch:
@@ -195,19 +198,39 @@ class ExactMatch:
         return MetricScore(100 * equal / len(references), "nrefs:1|case:mixed")
 
 
-def _sacrebleu_score(metric: CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:
-    score = metric.corpus_score(hypotheses, [references]).score
+def _sacrebleu_score(metric: CHRF | TER, hypotheses: Sequence[str]) -> MetricScore:
+    score = metric.corpus_score(hypotheses, None).score
     return MetricScore(score, metric.get_signature().format())  # complete only after scoring
 
 
-def bleu_score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> MetricScore:
-    """Return sacreBLEU's corpus BLEU.
+class KeptReferences(Generic[M]):
+    """A metric of sacreBLEU for references, whose n-grams it keeps until others are given: half of the work of a score.
+
+    Args:
+        metric: its class.
+        settings: its other arguments.
+    """
+
+    def __init__(self, metric: type[M], settings: Mapping[str, Any]) -> None:
+        self._metric: type[M] = metric
+        self._settings = settings
+        self._last: tuple[list[str], M] | None = None
+
+    def of(self, references: Sequence[str]) -> M:
+        """Return the metric for references, one for each hypothesis."""
+        if self._last is None or self._last[0] != list(references):
+            self._last = list(references), self._metric(**self._settings, references=[references])
+        return self._last[1]
+
+
+def bleu_score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str] | None = None) -> MetricScore:
+    """Return sacreBLEU's corpus BLEU, with these references or those of the metric.
 
     Its details are ``brevity_penalty`` (0 to 1), ``length_ratio`` (tokens of the translations for each token of the
     references) and ``precisions`` (of 1-grams to 4-grams, 0 to 100). BLEU is the brevity penalty times the geometric
     mean of the precisions.
     """
-    found = metric.corpus_score(hypotheses, [references])
+    found = metric.corpus_score(hypotheses, references and [references])
     details = {"brevity_penalty": found.bp, "length_ratio": found.ratio, "precisions": list(found.precisions)}
     return MetricScore(found.score, metric.get_signature().format(), details)
 

@@ -27,6 +27,8 @@ from triptych.layers.transformer_config import AttentionConfig
 
 GPU_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 """Kernels of attention that may run on a GPU."""
+SHORT = 128 * 128
+"""Most weights of a head for which plain products are faster on a CPU than PyTorch's fused kernel."""
 
 
 def dot_product_attention(
@@ -34,9 +36,8 @@ def dot_product_attention(
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, equation 1).
 
-    Uses PyTorch's fused kernels, except in training on a CPU: there the backward pass is slower than the plain products
-    of ``dot_product_attention_with_weights`` at sentence lengths. On a GPU, cuDNN's is left out: it makes a plan for
-    every shape.
+    Uses PyTorch's fused kernels, except on a CPU in training and for sentences: there the plain products of
+    ``dot_product_attention_with_weights`` are faster. On a GPU, cuDNN's is left out: it makes a plan for every shape.
 
     Args:
         query: (B, H, Q, d_k).
@@ -49,9 +50,10 @@ def dot_product_attention(
     Returns:
         (B, H, Q, d_v).
     """
-    if query.device.type == "cpu" and query.requires_grad:
+    on_cpu = query.device.type == "cpu"
+    if on_cpu and (query.requires_grad or query.shape[-2] * key.shape[-2] <= SHORT):
         return dot_product_attention_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)[0]
-    with nullcontext() if query.device.type == "cpu" else sdpa_kernel(GPU_KERNELS):
+    with nullcontext() if on_cpu else sdpa_kernel(GPU_KERNELS):
         return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 
 
@@ -91,8 +93,12 @@ class ProjectedMemory(NamedTuple):
         return cls(tensors[f"memory_key.{layer}"], tensors[f"memory_value.{layer}"], tensors["memory_mask"])
 
     def tensors(self, layer: int) -> dict[str, Tensor]:
-        """Return the tensors by the names that ``load`` finds them under; the mask is that of all layers."""
-        return {f"memory_key.{layer}": self.key, f"memory_value.{layer}": self.value, "memory_mask": self.mask}
+        """Return the tensors by the names that ``load`` finds them under; the mask is that of all layers.
+
+        Each head's keys come to lie together, since every step of a search reads them.
+        """
+        key, value = self.key.contiguous(), self.value.contiguous()
+        return {f"memory_key.{layer}": key, f"memory_value.{layer}": value, "memory_mask": self.mask}
 
 
 class MultiHeadAttention(RecordableAttention):

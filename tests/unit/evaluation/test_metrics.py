@@ -66,6 +66,15 @@ def test_a_perfect_translation_scores_100() -> None:
     assert "tok:13a" in scores["bleu_signature"]
 
 
+def test_kept_references_are_those_of_the_score() -> None:
+    kept, fresh = standard_metrics(), [standard_metrics() for _ in range(3)]
+    references = list(REFERENCES)
+    for metrics in fresh:
+        scores = [score_corpus(one, HYPOTHESES, references, HYPOTHESES) for one in (kept, metrics)]
+        assert scores[0] == scores[1]
+        references.append(references.pop(0))  # in place
+
+
 class ExactMatches:
     """A metric as a user may write it: the share of translations that equal their reference, or copy their source."""
 
