@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -12,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from triptych.contract.searchable import SearchableModel
 from triptych.contract.vocabulary import PAD, LanguageTags
-from triptych.data.epoch_plan import Rows, plan_sorted
+from triptych.data.epoch_plan import Lengths, Rows, plan_sorted
 from triptych.decoding.beams import Beams
 from triptych.decoding.progress import Progress
 from triptych.decoding.search import Candidates, OnStep, evaluation_mode
@@ -78,13 +79,26 @@ def decode(
             progress.finish(len(indices))
         return found
 
-    longest = int(lengths.max(initial=1))
-    workers = max(1, min(worker_count(device), search_tokens // longest))
-    batches = plan_sorted(lengths, max(search_tokens // workers, longest))
+    workers = max(1, min(worker_count(device), search_tokens // int(lengths.max(initial=1))))
+    batches = batches_for_workers(lengths, search_tokens, workers)
     with evaluation_mode(model), constant_weights():  # for all batches, since those on other threads share the model
         for indices, found in zip(batches, thread_map(translate, batches, workers), strict=True):
             results.update(zip(indices.tolist(), found, strict=True))
     return [results[i] for i in range(len(sources))]
+
+
+def batches_for_workers(lengths: Lengths, search_tokens: int, workers: int) -> list[Rows]:
+    """Divide sentences into batches for workers that share ``search_tokens``, so that all have work until the end.
+
+    One batch is not divided: two small ones at a time take longer.
+    """
+    longest = int(lengths.max(initial=1))
+    batches = plan_sorted(lengths, max(search_tokens // workers, longest))
+    if len(batches) > 1 and len(batches) % workers:
+        padded = sum(len(rows) * int(lengths[rows].max()) for rows in batches)
+        wanted = math.ceil(len(batches) / workers) * workers
+        batches = plan_sorted(lengths, max(math.ceil(padded / wanted), longest))
+    return batches
 
 
 def require_search_tokens(search_tokens: int) -> None:

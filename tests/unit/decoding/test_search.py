@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from conftest import ROOT, build_model
@@ -21,7 +22,7 @@ from triptych.contract.batch import Batch, Prediction
 from triptych.contract.decoder_state import DecoderState
 from triptych.contract.model import AttentionMap, TranslationModel
 from triptych.contract.vocabulary import BOS, EOS, PAD
-from triptych.decoding.batches import decode
+from triptych.decoding.batches import batches_for_workers, decode
 from triptych.decoding.beams import Hypothesis
 from triptych.decoding.search import Search
 from triptych.errors import UserError
@@ -307,6 +308,22 @@ def test_batches_on_two_threads_find_the_same() -> None:
     assert [found[0].tokens for found in together] == [found[0].tokens for found in alone]
     assert model.training, "the model's own mode is back"
     assert 32 < search.most <= 64, "batches at a time share the tokens that are allowed"
+
+
+@given(lengths=st.lists(st.integers(1, 30), max_size=60), workers=st.integers(1, 4), tokens=st.integers(1, 300))
+def test_batches_for_workers(lengths: list[int], workers: int, tokens: int) -> None:
+    """They have all sentences once, and fit; what fits one batch stays one."""
+    array = np.array(lengths, dtype=np.int64).reshape(-1, 1)
+    batches = batches_for_workers(array, tokens, workers)
+    assert sorted(i for rows in batches for i in rows.tolist()) == list(range(len(lengths)))
+    allowed = max(tokens // workers, max(lengths, default=1))
+    assert all(len(rows) * array[rows].max() <= allowed for rows in batches)
+    assert len(lengths) * max(lengths, default=0) > allowed or len(batches) <= 1
+
+
+def test_workers_have_a_batch_each_until_the_end() -> None:
+    lengths = np.full((100, 1), 10)
+    assert [len(rows) for rows in batches_for_workers(lengths, 800, 2)] == [25] * 4, "of 40, 40 and 20 one worker waits"
 
 
 def test_batches_hold_the_padded_tokens_allowed_the_longest_first() -> None:
