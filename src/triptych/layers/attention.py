@@ -27,8 +27,6 @@ from triptych.layers.transformer_config import AttentionConfig
 
 GPU_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 """Kernels of attention that may run on a GPU."""
-SHORT = 128 * 128
-"""Most weights of a head for which plain products are faster on a CPU than PyTorch's fused kernel."""
 
 
 def dot_product_attention(
@@ -36,8 +34,9 @@ def dot_product_attention(
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, equation 1).
 
-    Uses PyTorch's fused kernels, except on a CPU in training and for sentences: there the plain products of
-    ``dot_product_attention_with_weights`` are faster. On a GPU, cuDNN's is left out: it makes a plan for every shape.
+    Uses PyTorch's fused kernels, except in training on a CPU: there the backward pass is slower than the plain products
+    of ``dot_product_attention_with_weights`` at sentence lengths. On a GPU, cuDNN's is left out: it makes a plan for
+    every shape.
 
     Args:
         query: (B, H, Q, d_k).
@@ -50,10 +49,9 @@ def dot_product_attention(
     Returns:
         (B, H, Q, d_v).
     """
-    on_cpu = query.device.type == "cpu"
-    if on_cpu and (query.requires_grad or query.shape[-2] * key.shape[-2] <= SHORT):
+    if query.device.type == "cpu" and query.requires_grad:
         return dot_product_attention_with_weights(query, key, value, mask=mask, causal=causal, dropout=dropout)[0]
-    with nullcontext() if on_cpu else sdpa_kernel(GPU_KERNELS):
+    with nullcontext() if query.device.type == "cpu" else sdpa_kernel(GPU_KERNELS):
         return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 
 
