@@ -5,7 +5,7 @@
 Trains at the scale multi30k as it is, in single precision and, where the processor has instructions for it, in bf16.
 Prints and writes to benchmarks/results/validation_cost.json the seconds of the validations' losses, of their
 translations with BLEU and chrF, and of the updates. The median over turns of translations over updates should be at
-most ``WANTED``. Nothing else may run on the machine.
+most ``WANTED``. Arms that were measured before, with the same versions, stay. Nothing else may run on the machine.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def main() -> None:
     if arguments.turns < 1:
         parser.error(f"--turns {arguments.turns} must be at least 1")
     options = [f"data.dir={arguments.data.resolve()}"] if arguments.data else []
-    found: dict[str, Any] = {"device": device_name("cpu"), "versions": versions(), "wanted": WANTED, "arms": {}}
+    setting = {"device": device_name("cpu"), "versions": versions(), "wanted": WANTED}
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    found: dict[str, Any] = stored if setting.items() <= stored.items() else {**setting, "arms": {}}
     for arm in arguments.arms.split(","):
         for precision in PRECISIONS:
             turns = [seconds_of(arm, precision, *options) for _ in range(arguments.turns)]

@@ -122,6 +122,14 @@ def test_the_page_has_the_stored_cost_of_validation() -> None:
         assert "{:.1%} (Transformer), {:.1%} (Luong's RNN) and {:.1%} (LM4MT)".format(*shares) in speed_page()
 
 
+def test_the_page_has_the_stored_gain_of_arms_side_by_side() -> None:
+    found, text = stored("sweeps.json"), speed_page()
+    toy, converged = found["toy"], found["multi30k_converged"]
+    assert f"took {1 / toy['ratio']:.0%} of the time that they take one after the other at the toy scale" in text
+    assert f"and {1 / converged['ratio']:.0%} in bf16 at the scale `multi30k_converged`" in text
+    assert f"no sweep can take less than {1 / toy['most']:.0%} and {1 / converged['most']:.0%} of the time" in text
+
+
 def test_the_page_has_the_stored_cost_of_an_arm() -> None:
     found = stored("overhead.json")["seconds_outside"]
     one, side = (statistics.median(found[way]) for way in ("one after the other", "side by side"))
