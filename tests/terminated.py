@@ -22,6 +22,5 @@ def terminate_after(steps: int) -> None:
 
 
 if __name__ == "__main__":
-    terminate_after(int(sys.argv[1]))
-    sys.argv[1:] = sys.argv[2:]
+    terminate_after(int(sys.argv.pop(1)))
     sys.exit(cli.main())

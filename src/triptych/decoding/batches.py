@@ -88,9 +88,10 @@ def decode(
 
 
 def batches_for_workers(lengths: Lengths, search_tokens: int, workers: int) -> list[Rows]:
-    """Divide sentences into batches for workers that share ``search_tokens``, so that all have work until the end.
+    """Divide sentences into batches for workers that share ``search_tokens``, about as many for each of them.
 
-    One batch is not divided: two small ones at a time take longer.
+    Otherwise some would wait while the last batches are translated. One batch is not divided: two small ones at a time
+    take longer.
     """
     longest = int(lengths.max(initial=1))
     batches = plan_sorted(lengths, max(search_tokens // workers, longest))

@@ -321,7 +321,7 @@ def test_batches_for_workers(lengths: list[int], workers: int, tokens: int) -> N
     assert len(lengths) * max(lengths, default=0) > allowed or len(batches) <= 1
 
 
-def test_workers_have_a_batch_each_until_the_end() -> None:
+def test_workers_have_as_many_batches_each() -> None:
     lengths = np.full((100, 1), 10)
     assert [len(rows) for rows in batches_for_workers(lengths, 800, 2)] == [25] * 4, "of 40, 40 and 20 one worker waits"
 
